@@ -16,7 +16,7 @@ for (;;) {
 
   const { mine, free } = inbox.counts;
   if (mine + free > 0) console.log(`Tasks: ${mine} assigned to this agent, ${free} free`);
-  // Tasks stay in the inbox until the agent starts them, so the next request would be answered at once. Another program that
-  // waits for the same agent ends the wait early. Therefore it pauses.
+  // Tasks stay in the inbox until the agent starts them, so the next request would be answered at once. The wait also ends early
+  // when another program waits for the same agent. Therefore this program pauses.
   if (!last) await pause(inbox.has_work ? 60_000 : 1_000);
 }

@@ -17,7 +17,7 @@ for await (const task of you.list("/api/v1/boards/{board_id}/tasks", { params: {
   const name = task.assigned_agent_id && names.get(task.assigned_agent_id);
   const content = `${name ? `@${name} ` : ""}This was due ${task.due_at.slice(0, 10)}. What is missing?`;
   await you.post("/api/v1/boards/{board_id}/tasks/{task_id}/comments", {
-    // One reminder for each task and day, even if the job runs again.
+    // One reminder for each task and day, even if this program runs again.
     params: {
       path: { ...path, task_id: task.id },
       header: { "Idempotency-Key": `overdue-${task.id}-${now.toISOString().slice(0, 10)}` },

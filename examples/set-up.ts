@@ -15,7 +15,7 @@ const worker = await you.post("/api/v1/agents", { body: { name: "Milo", board_id
 for (const [name, value] of Object.entries({
   BOARD_URL: url,
   BOARD: board.id,
-  // Only this answer contains the agent's token; the service stores its hash.
+  // Only the answer of its creation contains an agent's token; the service stores a hash of the token.
   LEAD_TOKEN: lead.auth_token,
   AGENT_TOKEN: worker.auth_token,
 }))

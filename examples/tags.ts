@@ -7,7 +7,7 @@ const you = createClient({ url, token: process.env.BOARD_TOKEN! });
 const agent = createClient({ url, agent_token: process.env.AGENT_TOKEN! });
 const path = { board_id: process.env.BOARD! };
 
-/** Tags belong to the organization; each slug exists once in it. */
+/** Returns the id of the tag with this name, and creates the tag if the organization does not have it yet. */
 async function ensureTag(name: string, color: string): Promise<string> {
   for await (const tag of you.list("/api/v1/tags")) if (tag.name === name) return tag.id;
   return (await you.post("/api/v1/tags", { body: { name, color } })).id;

@@ -6,7 +6,7 @@ import { enqueuePermissions } from "./queue.ts";
 
 type Permissions = { actions: string[]; resources: $util.Input<string>[] }[];
 
-/** Subscribes a function of its own to a queue, with `extraPermissions` if needed. */
+/** Creates a function that consumes only this queue, and gives it `extraPermissions`. */
 export function subscribeConsumer(queue: sst.aws.Queue, settings: Queue, extraPermissions: Permissions = []) {
   const subscriber = queue.subscribe(
     {

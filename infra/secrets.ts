@@ -1,7 +1,8 @@
 /**
- * Set once per stage with `sst secret set <name> <value>`. Secrets and all values derived from them are encrypted in the state
- * and masked in every diff.
+ * The secrets of a stage. Each is set once with `sst secret set <name> <value>`. Secrets and all values derived from them are
+ * encrypted in the state and masked in every diff.
  */
+
 export const databaseUrl = new sst.Secret("DatabaseUrl");
 export const databaseDirectUrl = new sst.Secret("DatabaseDirectUrl");
 export const encryptionKey = new sst.Secret("EncryptionKey");

@@ -5,7 +5,10 @@ import { stageSettings } from "./stage.ts";
 
 const { STREAM_DOMAIN_CERTIFICATE: cert, TRUSTED_PROXIES } = process.env;
 
-/** The addresses of the load balancer. It is a trusted proxy, because it names the client in X-Forwarded-For. */
+/**
+ * The addresses of the network, in which the load balancer is. The load balancer is a trusted proxy, because it names the client
+ * in X-Forwarded-For.
+ */
 const NETWORK = "10.0.0.0/16";
 /** Short, because a stream that ends tells its client where to resume, so waiting longer gains nothing. */
 const DRAIN_SECONDS = 10;

@@ -1,8 +1,8 @@
 const PARENT_CHECK_MS = 500;
 
 /**
- * Stops this process when its shell ends, which it notices by its new parent. npm passes a signal only to the shell and not to the
- * program.
+ * Stops this process when its shell has ended, which changes the parent of this process. npm passes a signal only to the shell
+ * and not to the program.
  */
 export function watchShell() {
   if (process.env.npm_lifecycle_event === undefined) return;

@@ -1,11 +1,10 @@
+/**
+ * Runs the attacks of RFC 9700, section 4, on the authorization server. Attacks on the sign-in of people are in sign-in.test.ts.
+ */
 import { UnauthorizedError } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { agree, connect, documentsOf, openConsent, type Program, startProgram } from "./program.ts";
 import { type Browser, setupAccounts } from "./support.ts";
-
-/**
- * Runs the attacks of RFC 9700, section 4, on the authorization server. Attacks on the sign-in of people are in sign-in.test.ts.
- */
 
 const ORIGIN = "https://board.example";
 const EVIL = "https://evil.example/callback";
@@ -166,7 +165,7 @@ test("a refresh token that was replaced ends the whole connection when it is use
   const refresh = (refresh_token: string) =>
     post("/oauth2/token", { grant_type: "refresh_token", client_id: program.client_id, refresh_token });
   const second = (await refresh(first)).body;
-  // A client that lost the answer may repeat the request for 30 seconds.
+  // A client that lost the answer may repeat the request for 30 seconds. This update ends that time.
   await world.db.execute("update accounts.oauth_refresh_token set rotation_replay_expires_at = now() - interval '1 second'");
   expect((await refresh(first)).body.error).toBe("invalid_grant");
   expect((await refresh(second.refresh_token)).body.error).toBe("invalid_grant");

@@ -33,7 +33,7 @@ const use = async (client: Client, name: string, input: object = {}) => {
   return { refused: isError === true, data: structuredContent as any, text: JSON.stringify(content) };
 };
 const keysOf = async (browser: Browser) => (await browser.send("GET", "/api/v1/users/me/keys")).body.items;
-/** Expires all access tokens, as if an hour had passed. */
+/** Lets all access tokens expire, as they do after an hour. */
 const expireTokens = () => world.db.execute("update accounts.oauth_access_token set expires_at = now() - interval '1 second'");
 
 test("the official client connects to a service that it has never seen, by registering itself", async () => {

@@ -47,7 +47,7 @@ test("rate limit counters of addresses that have stopped guessing are removed, a
   const addresses = ["10.8.0.1", "10.8.0.2", "10.8.0.3"];
   for (const address of addresses) await guess(address);
   world.elapse(HOUR_MS / 2);
-  // The library uses the clock of the machine, and the clock of this test is ahead of it.
+  // The times are set by the test's clock, because the library used the clock of the machine, which is behind it.
   for (const address of addresses.slice(0, 2)) await setLast(address, world.now().getTime() - 2 * HOUR_MS);
   await setLast("10.8.0.3", world.now().getTime());
   await register("Another");

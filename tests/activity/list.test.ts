@@ -20,7 +20,8 @@ const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");
 const other = await addBoard(world, home);
 const main = await actAsMainAgent(world, home.gateway_id);
-// The first request of an agent is recorded, but the lists in these tests must hold only their own events.
+// Each agent sends its first request here, because that request is recorded and the lists in these tests must hold only their own
+// events.
 for (const { token } of [home.lead, home.worker, main, other.agent, abroad.worker])
   await world.call("GET", "/api/v1/agent/healthz", { agent: token });
 

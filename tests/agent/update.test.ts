@@ -4,7 +4,7 @@ import { type CallOptions, statusAndBody } from "../support/http.ts";
 import { listJobsCreatedBy } from "../support/jobs.ts";
 import { renew, setupWorld } from "../support/fixtures.ts";
 
-/** A worker and its board, on the tenant's gateway. */
+/** A board on the tenant's gateway, new for each test. */
 let board_id: string;
 
 const world = await setupWorld();

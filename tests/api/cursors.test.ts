@@ -125,7 +125,8 @@ describe("a cursor", () => {
     const cursors = await Promise.all(lists.map(cursorOf));
     const refused = { detail: expect.stringContaining("start again with an empty cursor") };
     for (const [index, list] of lists.entries()) {
-      // Both addresses of a list share its cursors, and so do the lists of people and of agents.
+      // Both addresses of a list share its cursors, and so do the lists of people and of agents. Therefore the cursor comes from
+      // the list seven places further on.
       const foreign = cursors[(index + 7) % lists.length]!;
       const answer = await read(list, withQuery(list.url, `cursor=${foreign}`));
       expect([answer.status, answer.body], `${list.url} ${lists[(index + 7) % lists.length]!.url}`).toEqual([422, refused]);

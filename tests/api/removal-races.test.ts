@@ -1,3 +1,4 @@
+/** Each resource is removed while requests and jobs write its rows. Only a PostgreSQL server has enough connections for this. */
 import { setTimeout as pause } from "node:timers/promises";
 import { jobs } from "@board/core/schema/all-tables";
 import { beforeEach, expect, test } from "vitest";
@@ -6,7 +7,6 @@ import { openGoneReceiverWorld } from "../support/gone-receiver-world.ts";
 import type { Answer } from "../support/http.ts";
 import type { Tenant } from "../support/world.ts";
 
-/** Each resource is removed while requests and jobs write its rows. Only a PostgreSQL server has enough connections for this. */
 const { world, receiver_url } = await setup(openGoneReceiverWorld({ environment: { BOARD_EVENTS: "on" } }));
 
 beforeEach(async () => {

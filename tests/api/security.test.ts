@@ -1,3 +1,4 @@
+/** These tests are generated from the route table. They send every operation with credentials that must be refused. */
 import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
 import { channels } from "@board/core/schema/all-tables";
@@ -7,7 +8,6 @@ import { addTask } from "../support/task.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-/** These tests are generated from the route table. They send every operation with credentials that must be refused. */
 const world = await setupWorld();
 const home = await world.tenant("home");
 const stranger = await world.tenant("stranger");
@@ -236,7 +236,7 @@ test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) 
   },
 );
 
-/** Deletions that succeed for an id that does not exist. */
+/** The deletion that also succeeds for an id that does not exist. */
 const REPEATABLE = "DELETE /api/v1/agents/{agent_id}";
 
 test.each(having((endpoint, path) => needsSignIn(endpoint) && hasId(endpoint, path)))(

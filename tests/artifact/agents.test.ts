@@ -1,10 +1,10 @@
+/** Tests that agents can add files with the tool that hands in their work, and with the token of a run. */
 import { expect, test } from "vitest";
 import { connectMcp } from "../mcp/support.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import { openPullBoard } from "../support/pull-board.ts";
 import { base64 } from "./artifact-fixture.ts";
 
-/** Tests that agents can add files with the tool that hands in their work, and with the token of a run. */
 const world = await setupWorld();
 const board = await openPullBoard(world, "owner");
 const tasks = `/api/v1/boards/${board.board_id}/tasks`;

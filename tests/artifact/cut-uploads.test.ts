@@ -1,3 +1,4 @@
+/** Tests files of the maximum size, interrupted uploads and killed processes, with a folder and with a bucket as storage. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
@@ -12,7 +13,6 @@ import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } fr
 import { serve } from "../support/serve.ts";
 import { sha256 } from "./artifact-fixture.ts";
 
-/** Tests files of the maximum size, interrupted uploads and killed processes, with a folder and with a bucket as storage. */
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 afterAll(cleanUpPrograms);
 

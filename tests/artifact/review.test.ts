@@ -1,3 +1,4 @@
+/** Tests how a person reviews the diff of an agent and sends the task back. */
 import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
@@ -15,7 +16,6 @@ import {
 import { addTask, type TaskRow } from "../support/task.ts";
 import { base64 } from "./artifact-fixture.ts";
 
-/** Tests how a person reviews the diff of an agent and sends the task back. */
 const { world, team, owner, worker, lead } = await setup(openTeamFixture());
 let readNotices: () => Promise<StoredNotice[]>;
 

@@ -298,7 +298,7 @@ test("where answers cannot be streamed, as on Lambda, an export is made in parts
   const small = await setupWorld({ limits: { answer_max_bytes: 1_000_000 } });
   const { owner, organization_id } = await small.tenant("small");
   Object.assign(small.settings, { streamed_answers: false });
-  // Their hashes are wrong, which an export does not check.
+  // The hashes of these entries are wrong, which an export does not check.
   await small.db.execute(sql`
     insert into audit_events (id, organization_id, seq, at, action, actor_type, target_type, changes, hash)
     select gen_random_uuid(), ${organization_id}, 1000 + n, now(), 'key.created', 'system', 'key',

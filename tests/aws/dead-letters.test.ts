@@ -6,7 +6,7 @@ import { DEAD_LETTERS, QUEUE, startAwsDeployment } from "./deployment.ts";
 import { setup } from "../support/fixtures.ts";
 import { scheduleEvent } from "../support/aws-events.ts";
 
-// The visibility timeout is shortened, so that the five receives are a second apart instead of six minutes.
+// The visibility timeout is shortened, so that the five receives are a second apart instead of twelve minutes.
 const cloud = await setup(startAwsDeployment({ visibility_seconds: 1 }));
 
 test("a job that crashes at every receive ends in the dead-letter queue and is dead in the table", async () => {

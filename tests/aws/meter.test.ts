@@ -30,7 +30,8 @@ const change = (values: object) => world.db.update(gateways).set(values).where(o
 const measured = (name: string) => world.measurements.filter((measurement) => measurement.name === name);
 
 test("AuthFailures counts every refused credential, even over the limit, but no missing or valid one", async () => {
-  // The limit is counted per clock minute, so the test starts with one. Later tests compare with the time of the database.
+  // The limit is counted per clock minute, so the test begins at the start of a minute. Afterwards the clock is set back, because
+  // later tests compare it with the time of the database.
   const toNextMinute = MINUTE - (world.now().getTime() % MINUTE);
   world.elapse(toNextMinute);
   onTestFinished(() => world.elapse(-toNextMinute));
@@ -131,7 +132,7 @@ describe("the metric JobAge", () => {
     const alone = await addJob(world, home, { run_at: ago(30) });
     await set(alone, { status: "running", lease_until: ago(-1) });
     expect(await age()).toBe(0);
-    // The worker exited, so another worker could run the job since the end of its lease.
+    // The lease has ended, so another worker could have run the job since then.
     await set(busy, { lease_until: ago(2) });
     expect(await age()).toBe(2);
     await set(alone, { lease_until: ago(4) });

@@ -127,7 +127,10 @@ async function takeTask({ service }: BenchEnvironment, token: string): Promise<s
   return ((await answer.json()) as { task?: { id: string } }).task?.id;
 }
 
-/** Adds budgets of the organization, of the board and of each agent. Three of them apply to each run, which uses up no budget. */
+/**
+ * Adds budgets of the organization, of the board and of each agent. Three of them apply to each run. Their limits are so high
+ * that the runs do not use them up.
+ */
 async function addBudgets({ api, db, board }: BenchEnvironment): Promise<string[]> {
   const takers = await db.select({ id: agents.id }).from(agents).where(sql`${agents.name} like 'Taker %'`);
   const limits = { period: "month", limit: { cost_usd: "1000000" }, reserve: { cost_usd: "1.50" } };

@@ -12,11 +12,11 @@ import install from "../proofs/browser/install.ts";
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const SIZES = [200, 1_000, 2_000];
 const BUSY_SIZE = 200;
-/** An hour of a board on which something happens every second. */
+/** The number of changes in an hour on a board on which something happens every second. */
 const CHANGES = 3_600;
 const WARM_UP = 400;
 const PARALLEL = 8;
-/** After this many changes at once, the page reads the whole board again. */
+/** More changes at once than the page reads one by one, so that it reads the whole board again. */
 const BURST = 40;
 const START_MS = 180_000;
 const OBSERVE_MS = 20_000;

@@ -143,7 +143,7 @@ export async function openBenchEnvironment(): Promise<BenchEnvironment> {
       await waitForJobs();
       await db.execute(sql`select pg_stat_statements_reset()`);
       for (let n = 1; n <= COUNTED_REQUESTS; n++) await one(n);
-      // This does not use `quiet`, whose statements would be counted.
+      // This is a plain pause, because the statements of `waitForJobs` would be counted.
       await new Promise((resolve) => setTimeout(resolve, 500));
       const found = await db.execute(sql`select sum(calls)::int as calls from pg_stat_statements
         where query not like '%pg_stat_statements%' and query !~* '^(begin|commit|rollback)' and dbid = (select oid from pg_database where datname = current_database())`);

@@ -16,7 +16,7 @@ export interface FirstRequest {
 
 const PAYLOAD = JSON.stringify({ action: "opened", text: "x".repeat(2_000) });
 
-/** Seeds an organization and returns the requests, beginning with the three that have goals. */
+/** Seeds an organization and returns the requests. */
 export async function createFirstRequests(cloud: AwsDeployment, gateway_url: string): Promise<FirstRequest[]> {
   const { world } = cloud;
   const home = await world.tenant("home", gateway_url);

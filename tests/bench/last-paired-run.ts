@@ -1,5 +1,5 @@
 /**
- * The results of the last paired run, by the name of a row: the rate of this service as a multiple of the rate of the API's
+ * The results of the last paired run, by the name of a row: the rate of this service, and its ratio to the rate of the API's
  * reference implementation. They ran alternately on PostgreSQL 15 and two idle processors, with boards of 1,000 tasks.
  */
 export const LAST_PAIRED_RUN: Readonly<Record<string, string>> = {

@@ -20,7 +20,7 @@ import { CONNECTIONS, type BenchEnvironment } from "./environment.ts";
 import { readServerTime } from "./growth/processor-time.ts";
 import { rate, round, type Row } from "./row.ts";
 
-/** The total number of events on all boards in thirty days. */
+/** The total numbers of events and of moves of tasks on all boards in thirty days. */
 interface Amount {
   events: number;
   transitions: number;

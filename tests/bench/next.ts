@@ -10,7 +10,7 @@ import { KEYS } from "./service.ts";
 
 export const CALLERS = 32;
 const CLAIMS = 2_000;
-/** Tasks of the board; most of them are done, as on a board that is in use. */
+/** The numbers of free and of done tasks. Most tasks are done, as on a board that is in use. */
 const FREE = 10_000;
 const DONE = 40_000;
 

@@ -12,7 +12,7 @@ const SAMPLE_EVERY_MS = 50;
 /** The number of warm-up requests. */
 const WARM_UP_REQUESTS = 300;
 
-/** The 50th and the 99th percentile in milliseconds. */
+/** The 50th, 95th and 99th percentile in milliseconds. */
 export interface Percentiles {
   p50: number;
   p95: number;

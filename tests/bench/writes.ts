@@ -1,3 +1,8 @@
+/**
+ * `npm run bench:writes [-- --save]` lists what each write writes: rows, index entries and the time of triggers, of the request
+ * and of the jobs after it. The counts come from PostgreSQL's log (pg_walinspect), so that they are exact and need no quiet
+ * machine.
+ */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { rowsOf } from "@board/core/db/database";
@@ -10,10 +15,6 @@ import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { describeRun } from "./report.ts";
 
-/**
- * `npm run bench:writes [-- --save]` lists what each write writes: rows, index entries and the time of triggers, of the request
- * and of the jobs after it. The counts come from PostgreSQL's log (pg_walinspect), so that they are exact and need no quiet machine.
- */
 const FILE = path.resolve(import.meta.dirname, "../../docs/writes.md");
 const REPEATS = 20;
 const INTRODUCTION = `# What a write writes

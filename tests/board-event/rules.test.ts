@@ -15,7 +15,7 @@ const TEXT = "zanzibar";
 
 const fixture = await setup(createPublishingWorld());
 const { statements, world, nonPublishing, home } = fixture;
-// An agent's first request costs more than its others: it comes online.
+// An agent's first request needs more statements than its later requests, because the agent comes online.
 await world.call("GET", "/api/v1/agent/healthz", { agent: home.worker.token });
 
 beforeEach(() => fixture.reset());

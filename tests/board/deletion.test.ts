@@ -234,7 +234,7 @@ test("deleting a board, or moving it into a group, takes as many statements with
   };
   await count("First of all", 0);
   expect(await count("Many agents", 5)).toEqual(await count("One agent", 0));
-  // The host does not exist, so these jobs would hold up those of other tests.
+  // The host does not exist, so these jobs would delay the jobs of other tests.
   await world.db.delete(jobs).where(eq(jobs.organization_id, home.organization_id));
 });
 

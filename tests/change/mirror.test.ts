@@ -70,8 +70,8 @@ const patchTask = (toBody: (step: Step, ids: string[], place: Place) => object) 
 let reports = 0;
 
 /**
- * The worker takes a task of the second board, unless it holds it, and reports steps and usage. The second report comes too soon
- * after the first, which the mirror has read, to be recorded at once.
+ * The worker takes a task of the second board, unless it holds the task, and reports steps and usage. The mirror reads this
+ * report. The second report follows so soon that the service does not record its usage at once.
  */
 async function report(place: Place, { second }: Step) {
   const { world, worker } = place;

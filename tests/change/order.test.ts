@@ -186,7 +186,7 @@ async function follow(
     const last = received.at(-1)?.cursor;
     const listener = await listen((target, init) => world.app.request(target, init), path, { token: home.owner.token, last });
     const ends = performance.now() + Math.random() * 150;
-    // Does not cut before the first event, because a slow machine would then never make progress.
+    // The connection is not cut before the first event, because otherwise a slow machine would never make progress.
     const isStuck = () => listener.events().length === 0 && !isDone(received);
     while (performance.now() < ends || isStuck()) await pause(5);
     const events = listener.events();

@@ -1,7 +1,6 @@
+/** Calls that must compile and calls that must not. This file is only type-checked, never run. */
 import type { Approval, Task, TaskPage } from "@board/client/api";
 import { createClient } from "@board/client/client";
-
-// Calls that must compile and calls that must not. This file is only type-checked, never run.
 
 const api = createClient({ url: "http://127.0.0.1:8000", token: "a person's token" });
 const board = { path: { board_id: "7b0ad7c5-93f3-4d1e-9c2f-7a3f4a3d8e11" } };

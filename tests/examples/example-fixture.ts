@@ -7,7 +7,7 @@ import { type RunningService, startRunningService } from "../support/running-ser
 import { serve } from "../support/serve.ts";
 
 export const EXAMPLES = path.resolve(import.meta.dirname, "../../examples");
-/** An example starts in less than a second; a busy machine takes longer. */
+/** An example starts in less than a second. The limit is far longer, because the machine may be busy. */
 const OUTPUT_TIMEOUT_MS = 20_000;
 
 export interface Example {

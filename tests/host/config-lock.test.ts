@@ -12,7 +12,7 @@ import { setup, setupWorld } from "../support/fixtures.ts";
 
 let gateway_id: string;
 
-/** Two processes as the database sees them, each with its own connections. */
+/** `database` and `narrow` stand for two processes: each has its own connections to the server. */
 const postgres = await setup(startPostgres());
 const url = await postgres.createDatabase("turns");
 const database = await setup(openPostgres(url, { max: 10, log: silentLog }));
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 const LONG = { wait_ms: 20_000 };
 const lockRows = () => world.db.select().from(host_turns);
-/** Expires the lock, as if its holder had died a minute ago. */
+/** Lets the lock expire, as happens some time after its holder has died. */
 const expireLock = () =>
   world.db.update(host_turns).set({ held_until: sql`now() - interval '1 ms'` }).where(eq(host_turns.gateway_id, gateway_id));
 

@@ -3,7 +3,7 @@ import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/serv
 import type { GatewayTarget } from "@board/core/context/gateways";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Starts a separate host for a test, so that many tests can wait at the same time. */
+/** A host for a single test. Each test has its own host, so that many tests can wait at the same time. */
 export interface TestHost {
   fake: FakeGateway;
   gateway: { id: string; target: GatewayTarget };

@@ -6,7 +6,10 @@ import { cleanUpPrograms } from "../support/program.ts";
 import { startServerProcess } from "../support/server-process.ts";
 
 const JOBS = 5;
-/** Every 30 seconds, processes look for jobs of stopped processes, and of killed processes that were not seen for a minute. */
+/**
+ * Long enough until another process does the jobs. Processes look for such jobs every 30 seconds, and a killed process counts as
+ * ended when it was not seen for a minute.
+ */
 const WAIT = { timeout: 150_000, interval: 200 };
 
 afterAll(async () => {

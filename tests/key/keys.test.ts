@@ -263,7 +263,7 @@ test("a revoked key is refused by the next request", async () => {
   expect((await list(key)).status).toBe(401);
 });
 
-/** Sends a request whose body arrives after `change`, and so long after its headers. */
+/** Sends a request whose body arrives only after `change`, which is long after its headers. */
 async function sendLate(path: string, token: string, sent: object, change: () => Promise<unknown>): Promise<number> {
   const body = new ReadableStream(
     {

@@ -84,7 +84,7 @@ test("the demo takes a customer's mail through review and approval to done, and 
     /(Milo|Juno) +moves #3 to review: it is called Luma/,
     /Iris +moves #3 to done$/,
   ]);
-  // During that time a second task waits for the first one, and the lead is offline.
+  // The fifth task waits until the fourth one is done. Then the lead goes offline.
   expectInOrder(stdout, [/Iris +creates #5 .+ after #4$/, /Iris +moves #4 to done$/, /(Milo|Juno) +takes #5/]);
   expectInOrder(stdout, [
     /Iris +moves #4 to done$/,

@@ -10,7 +10,7 @@ import { cleanUpPrograms, dataFolder } from "../support/program.ts";
 vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
 
-/** Longer than a test: only a second request ends the wait. */
+/** Longer than a test: only a second SIGTERM ends the process in time. */
 const ENDLESS = "300";
 /** How long to wait until the process has received the beginning of a request, and how late the rest of it is sent. */
 const BEGIN_MS = 500;

@@ -224,7 +224,7 @@ async function restored(): Promise<{ old: World; home: Tenant; world: World }> {
   return { old: old.world, home, world: fresh.world };
 }
 
-/** Returns the columns in commit order that have a transaction id that the cluster has not used yet. */
+/** Returns the columns of transaction ids that contain an id which the cluster has not used yet. */
 async function listFutureRows({ db }: World): Promise<string[]> {
   const columns = rowsOf<{ table: string; column: string }>(
     await db.execute(sql`select table_name as table, column_name as column from information_schema.columns

@@ -27,7 +27,6 @@ test("docs/settings.md lists no variable that the deployment does not read", () 
   const [, deployment = ""] = text.split("## The deployment");
   const names = [...deployment.matchAll(/^\| `(\w+)`/gm)].map((match) => match[1]!);
   expect(names.length).toBeGreaterThan(5);
-  // AWS tools also read the region.
   expect(names.filter((name) => !infra.some((code) => code.includes(name)))).toEqual([]);
 });
 

@@ -1,3 +1,4 @@
+/** Tests which agents an entry of a group's memory notifies. */
 import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -8,7 +9,6 @@ import { renew } from "../support/fixtures.ts";
 
 let group_id: string;
 
-/** Tests which agents an entry of a group's memory notifies. */
 const { world, host, home } = await setupHostedTenants({ environment: { BASE_URL: "https://board.example" } });
 /** A second board of the group, with one agent. */
 const second = renew(() => addBoard(world, home, "Second"));

@@ -1,3 +1,4 @@
+/** Tests that simultaneous requests share one query only if they must get the same answer. */
 import { createCoalescer } from "@board/core/values/coalesce";
 import { agents, organization_board_access } from "@board/core/schema/all-tables";
 import { beforeEach, expect, test } from "vitest";
@@ -6,7 +7,6 @@ import { addTask } from "../support/task.ts";
 import type { Person } from "../support/world.ts";
 import { readDashboard } from "./dashboard-fixture.ts";
 
-/** Tests that simultaneous requests share one query only if they must get the same answer. */
 const world = await setupWorld();
 const [home, abroad] = [await world.tenant("home"), await world.tenant("abroad")];
 const [colleague, guest] = [await world.person("colleague"), await world.person("guest")];

@@ -1,3 +1,7 @@
+/**
+ * Compares the dashboard with plain statements over single rows, both in one snapshot, while moves commit late and are counted,
+ * and tasks and boards are removed. The table `true_tasks` keeps the ids of removed tasks.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { countNewEvents } from "@board/core/activity/counted-events";
 import type { Member } from "@board/core/context/actor";
@@ -13,13 +17,9 @@ import { addEvents } from "../support/activity.ts";
 import { addRaceBoard, countDeadlocks, createMany, openRaceFixture, pick, type RaceBoard } from "../support/task-races.ts";
 import type { World } from "../support/world.ts";
 
-/**
- * Compares the dashboard with plain statements over single rows, both in one snapshot, while moves commit late and are counted,
- * and tasks and boards are removed. The table `true_tasks` keeps the ids of removed tasks.
- */
 const RANGES = ["24h", "3d", "7d", "1m", "3m", "1y"] as const;
 const HOUR = 3_600_000;
-/** The tests read thousands of rows again and again, without the stored counts. */
+/** Long, because the tests read thousands of rows again and again, without the stored counts. */
 const LIMIT_MS = 120_000;
 
 const races = await setup(openRaceFixture());

@@ -1,3 +1,4 @@
+/** Tests the parameters, the access and the form of dashboards; figures.test.ts tests the figures. */
 import { organization_board_access } from "@board/core/schema/all-tables";
 import { expect, test } from "vitest";
 import { setup } from "../support/fixtures.ts";
@@ -16,7 +17,6 @@ import {
 import { changeTask } from "../support/task-rules.ts";
 import type { Person } from "../support/world.ts";
 
-/** Tests the parameters, the access and the form of dashboards; figures.test.ts tests the figures. */
 const { world, home, abroad, ask, read } = await setup(openDashboardFixture());
 /** A member who may read one board of the home organization. */
 const guest = await world.person("guest");

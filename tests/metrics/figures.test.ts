@@ -1,3 +1,4 @@
+/** Tests the rules of each figure of a dashboard. Every test has a new board. */
 import { agents, approvals, tasks } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
@@ -20,7 +21,6 @@ import { addApproval, STATUSES } from "../support/task-rules.ts";
 import { addTask } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** Tests the rules of each figure of a dashboard. Every test has a new board. */
 const { world, home, read } = await setup(openDashboardFixture());
 
 const newBoard = (name?: string) => addEmptyBoard(world, home, name);

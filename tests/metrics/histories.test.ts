@@ -1,3 +1,7 @@
+/**
+ * Compares every figure for random histories with a simple recount that goes through all events once per bucket. The process and
+ * the database run in time zones with odd offsets and daylight saving time.
+ */
 import { rowsOf } from "@board/core/db/database";
 import { activity_events, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
@@ -8,10 +12,6 @@ import { addEmptyBoard, readDashboard, createStoppableClock, type Transition } f
 import { type Status, STATUSES } from "../support/task-rules.ts";
 import { createWorld, openTestDatabase } from "../support/world.ts";
 
-/**
- * Compares every figure for random histories with a simple recount that goes through all events once per bucket. The process
- * and the database run in time zones with odd offsets and daylight saving time.
- */
 const HOUR = 3_600_000;
 const RANGES = { "24h": 1, "3d": 3, "7d": 7, "14d": 14, "1m": 30, "3m": 90, "6m": 180, "1y": 365 };
 type Range = keyof typeof RANGES;

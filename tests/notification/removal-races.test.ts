@@ -1,3 +1,7 @@
+/**
+ * Removes or locks rows while the delivery of a notification about them is recorded. Only a PostgreSQL server has enough
+ * connections for this.
+ */
 import { activity_events, agents, boards, jobs, tasks } from "@board/core/schema/all-tables";
 import { setup } from "../support/fixtures.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
@@ -8,7 +12,6 @@ import { untilServiceIsVictim, waitForBlockedStatement } from "../support/blocke
 import { openServerWorld } from "../support/postgres-world.ts";
 import type { Tenant, World } from "../support/world.ts";
 
-/** Removes or locks rows while the delivery of a notification about them is recorded. Only a server has enough connections. */
 const { world } = await setup(openServerWorld());
 const { url, messages } = await setup(startFakeGateway({ token: "test-token-123" }));
 

@@ -1,3 +1,4 @@
+/** Tests concurrent requests, which need a server with several connections. */
 import { agents, board_onboarding_sessions } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
@@ -6,7 +7,6 @@ import { COMPLETION, GOAL, createOnboarding, QUESTION } from "../support/onboard
 import { openServerWorld } from "../support/postgres-world.ts";
 import { renew, setup } from "../support/fixtures.ts";
 
-/** Tests concurrent requests, which need a server with several connections. */
 const { world } = await setup(openServerWorld());
 const home = await world.tenant("home");
 

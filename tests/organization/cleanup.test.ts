@@ -1,3 +1,4 @@
+/** Tests that a deleted organization or gateway leaves no row in the database and no agent on the host. */
 import * as schema from "@board/core/schema/all-tables";
 import { hostAgentId } from "@board/core/values/session-key";
 import { redriveJobs } from "@board/core/job/redrive";
@@ -35,7 +36,6 @@ const tables = Object.values(schema as Record<string, unknown>)
   .filter((value): value is PgTable => is(value, PgTable))
   .filter((table) => !OTHER_TABLES.includes(getTableName(table)));
 
-/** Tests that a deleted organization or gateway leaves no row in the database and no agent on the host. */
 let world: World;
 let host: FakeGateway;
 

@@ -1,3 +1,4 @@
+/** Tests the board rights that admins grant to members, and that members have no access without a grant. */
 import { endpoints } from "@board/api/groups";
 import { beforeAll, describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
@@ -5,7 +6,6 @@ import { addMember, type MemberPerson, createMemberCalls, waitForNextTimestamp }
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-/** Tests the board rights that admins grant to members, and that members have no access without a grant. */
 const world = await setupWorld({ streams: { max_seconds: 0 } });
 const home = await world.tenant("home");
 const abroad = await world.tenant("abroad");

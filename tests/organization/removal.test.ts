@@ -1,10 +1,12 @@
+/**
+ * Tests who may delete an organization, and the effects on its people and agents. cleanup.test.ts tests its rows and its host.
+ */
 import { users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import type { Person } from "../support/world.ts";
 
-/** Tests who may delete an organization, and the effects on its people and agents. cleanup.test.ts tests its rows and its host. */
 const world = await setupWorld();
 
 const removeActive = (person: Person, prefix = "/organizations") => world.call("DELETE", `${prefix}/me`, { token: person.token });

@@ -245,7 +245,7 @@ test("notifications that a person has chosen for the digest are sent at its time
 test("a mail whose worker ends before it has stored the result is sent again, and its button still works once", async () => {
   const home = await addTenant("zoe");
   const { id } = await requestApproval(world, home);
-  // Another worker takes the job over, as if this one had ended.
+  // Another worker takes over the job, as it does when this worker has ended.
   const isSending = and(
     eq(jobs.kind, "people.email"),
     eq(jobs.organization_id, home.organization_id),

@@ -1,3 +1,4 @@
+/** Tests two processes. `npm run test:cluster` tests more, which are killed and restarted under load. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { cleanUpPrograms } from "../support/program.ts";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
@@ -5,7 +6,6 @@ import type { Listener } from "../support/sse.ts";
 import { toLimits } from "../support/world.ts";
 import { callAt, type Cluster, listenAt, openCluster } from "./cluster/cluster.ts";
 
-// `npm run test:cluster` tests more processes, which are killed and restarted under load.
 const PER_CALLER = 3;
 const environment = { STREAMS_PER_CALLER: String(PER_CALLER), LIMITS: toLimits({ inbox_waits_per_organization: 1 }) };
 const WAIT = { timeout: 20_000, interval: 20 };

@@ -1,3 +1,4 @@
+/** Kills processes at a few crash points. `npm run test:crashes` kills at every possible moment. */
 import { expect, test } from "vitest";
 import { setup } from "../support/fixtures.ts";
 import { runChaos } from "./crashes/chaos.ts";
@@ -9,7 +10,6 @@ import { startHost } from "./load/hosts.ts";
 import { startProcessPool } from "./load/process-pool.ts";
 import { withSeed } from "./load/random.ts";
 
-// These are a few of the crash points of `npm run test:crashes`, which kills at every possible moment.
 const crew = await setup(startProcessPool(1));
 const host = await setup(startHost());
 const stage = await createSnapshot(crew);

@@ -1,10 +1,10 @@
+/** A small version of `npm run test:deliveries`, which makes 10,000 changes. */
 import { test } from "vitest";
 import { setup } from "../support/fixtures.ts";
 import { runDeliveries } from "./deliveries/run.ts";
 import { startProcessPool } from "./load/process-pool.ts";
 import { withSeed } from "./load/random.ts";
 
-// This is a small run of `npm run test:deliveries`, which makes 10,000 changes.
 const crew = await setup(startProcessPool(1));
 
 // oxlint-disable-next-line vitest/expect-expect -- runDeliveries has them

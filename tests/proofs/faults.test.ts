@@ -1,3 +1,4 @@
+/** Tests a few of the faults of `npm run test:faults`. */
 import { afterAll, expect, test } from "vitest";
 import { cleanUpPrograms } from "../support/program.ts";
 import { databaseFaults } from "./faults/database-faults.ts";
@@ -5,7 +6,6 @@ import { cutAtEachStatement, operations } from "./faults/each-statement.ts";
 import { prepare, startSurroundings } from "./faults/environment.ts";
 import { expectHarmless, runFault } from "./faults/run.ts";
 
-// These are a few of the faults of `npm run test:faults`.
 const SEED = 20_261_122;
 const database = "board";
 const surroundings = await startSurroundings();

@@ -1,11 +1,10 @@
+/** Checks the OpenAPI documents by the recommended rules of Redocly and Spectral. Prints each problem, and fails on any. */
 import { endpoints } from "@board/api/groups";
 import { buildOpenApiDocument } from "@board/api/openapi/openapi";
 import { buildRoleDocument, type DocumentRole } from "@board/api/openapi/role-document";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import spectralCore from "@stoplight/spectral-core";
 import spectralRulesets from "@stoplight/spectral-rulesets";
-
-/** Checks the OpenAPI documents by the recommended rules of Redocly and Spectral. Prints each problem, and fails on any. */
 
 const addresses = { base_url: "https://board.example", stream_url: "https://streams.example" };
 const ROLES: readonly DocumentRole[] = ["agent-lead", "agent-worker", "agent-main", "user"];

@@ -1,10 +1,10 @@
+/** A small part of `npm run test:repeats`. */
 import { expect, test } from "vitest";
 import { setup } from "../support/fixtures.ts";
 import { startProcessPool } from "./load/process-pool.ts";
 import { withSeed } from "./load/random.ts";
 import { runRepeats } from "./repeats/run.ts";
 
-// This is a small part of `npm run test:repeats`.
 const crew = await setup(startProcessPool(1));
 
 test("repeated POSTs have one effect and one answer for each key while a process is killed", { timeout: 300_000 }, async () => {

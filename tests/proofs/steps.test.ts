@@ -1,9 +1,9 @@
+/** A small part of `npm run test:steps`. */
 import { afterAll, expect, test } from "vitest";
 import { startProcessPool } from "./load/process-pool.ts";
 import { withSeed } from "./load/random.ts";
 import { runSteps } from "./steps/run.ts";
 
-// This is a small part of `npm run test:steps`.
 const crew = await startProcessPool(1);
 afterAll(() => crew.close());
 

@@ -7,7 +7,7 @@ import { findOwnerConditions, isSearch, removeConditions } from "./tenancy/mutat
 import { isSearchable } from "./tenancy/search-cases.ts";
 
 let matrix: AccessMatrix;
-/** Two organizations with rows of every kind take a while on a busy machine. */
+/** Long, because the set-up stores two organizations with rows of every kind, which takes a while on a busy machine. */
 const SETUP_MS = 240_000;
 beforeAll(async () => {
   matrix = await openAccessMatrix();

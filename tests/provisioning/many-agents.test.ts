@@ -14,7 +14,7 @@ import {
 } from "../support/provisioning.ts";
 import { setup, setupWorld } from "../support/fixtures.ts";
 
-/** What a host of that release accepts in a minute. */
+/** The number of config.patch calls that the host accepts in a minute here, as some releases do. */
 const PATCH_LIMIT = 3;
 const AGENTS = 20;
 

@@ -238,7 +238,7 @@ describe("agents created by other operations", () => {
   test("the files of a worker that a lead created have the profile of the oldest owner", async () => {
     const lea = await addAgent(world, home, board_id, { name: "Lea", is_board_lead: true });
     const made = await world.call("POST", "/api/v1/agent/agents", { agent: lea.auth_token, body: { name: "Wim" } });
-    // This route may not be available, in which case the lead uses the general one.
+    // If the route for leads refuses the request, the lead uses the general route.
     const wim =
       made.status === 200 ? made : await world.call("POST", "/api/v1/agents", { agent: lea.auth_token, body: { name: "Wim" } });
     expect((await jobOf(wim.body)).payload).toMatchObject({ user_id: null, reset: true, wake: true, deliver: false });

@@ -21,7 +21,7 @@ import {
 import { setupWorld } from "../support/fixtures.ts";
 
 const TOKEN = "test-token-123";
-/** More rounds than any kind of job has attempts. */
+/** More rounds than the jobs of this test have attempts. */
 const ROUNDS = 12;
 
 let host: FakeGateway;

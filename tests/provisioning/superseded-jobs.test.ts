@@ -1,3 +1,4 @@
+/** Tests jobs that are obsolete because their agent was changed again. */
 import { agents } from "@board/core/schema/agent.sql";
 import { enqueueProvision } from "@board/core/agent/jobs";
 import { mintToken, tokenLookup } from "@board/core/agent/token";
@@ -21,7 +22,6 @@ import {
 } from "../support/provisioning.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** Tests jobs that are obsolete because their agent was changed again. */
 const hosted = await setup(createHostedWorld());
 const { world, host, home } = hosted;
 

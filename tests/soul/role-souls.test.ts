@@ -79,7 +79,7 @@ test("a sync gives workers the soul of their role, which is fetched once for all
     expect(soul).not.toContain(agent.token);
   }
   expect(soulOf(gardener)).toEqual(DEFAULT);
-  // Workers with a custom soul, leads and main agents do not use it.
+  // Workers with a custom soul, leads and main agents get no soul of the directory.
   expect(soulOf(fixture.worker)).toBe("Mine, Worker.");
   for (const agent of [fixture.lead, fixture.main]) expect(soulOf(agent)).not.toContain("You write.");
   expect(remote.requests).toEqual(["/sitemap.xml", "/api/souls/zed/writer.md"]);

@@ -10,7 +10,7 @@ import { setupWorld } from "../support/fixtures.ts";
 
 const world = await setupWorld();
 const WAIT = { timeout: 10_000, interval: 2 };
-/** The timer of the hub does not poll during a test. */
+/** So long that the timer of the hub does not poll during a test. */
 const NEVER_MS = 2 ** 30;
 
 /** Creates hints and records their polls. `answer` returns what the nth poll sees. */

@@ -1,3 +1,4 @@
+/** Tests streams of the started local server, over real sockets. */
 import { setTimeout as pause } from "node:timers/promises";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { afterEach, expect, test } from "vitest";
@@ -5,7 +6,6 @@ import { call } from "../support/http.ts";
 import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } from "../support/program.ts";
 import { listen } from "../support/sse.ts";
 
-/** Tests streams of the started local server, over real sockets. */
 const TOKEN = "gateway-token-0815";
 let gateway: FakeGateway;
 afterEach(async () => {

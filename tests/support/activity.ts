@@ -17,7 +17,7 @@ export const addEvents = (
     .values(events.map((fields) => ({ organization_id, event_type: "task.updated", message: "Something", ...fields })))
     .returning();
 
-/** Returns the events with these columns in the order of their creation. A type may have `%` for any text. */
+/** Returns the events whose columns have the given values, in the order of their creation. In a type, `%` stands for any text. */
 export const listEvents = (
   { db }: Pick<World, "db">,
   { event_type = "%", ...columns }: { [Column in "event_type" | `${"organization" | "board" | "agent" | "task"}_id`]?: string },
@@ -52,7 +52,9 @@ export async function countFromLog({ db }: Pick<World, "db">, board_ids: readonl
   return rowsOf<{ events: number; failed: number }>(result);
 }
 
-/** Returns random times between two times, in order. Some of them are exactly on the hour. */
+/**
+ * Returns random times between two times, in order. Every second time is rounded down to the hour, so it may be before `from`.
+ */
 export function randomEdges(from: Date, to: Date, count: number): Date[] {
   const hour = 3_600_000;
   const random = () => from.getTime() + Math.floor(Math.random() * (to.getTime() - from.getTime()));

@@ -16,7 +16,7 @@ export interface HttpOptions {
 /** Content types that API Gateway passes as text. All others, including forms and a missing type, become Base64. */
 const TEXT = /^(text\/|application\/(json|javascript|xml)\b)/;
 
-/** Checks whether API Gateway passes a body with these headers, named in lower case, as text. */
+/** Checks whether API Gateway passes a body as text. The names of the headers are in lower case. */
 export const isText = (headers: Readonly<Record<string, string>>): boolean =>
   TEXT.test(headers["content-type"] ?? "") && headers["content-encoding"] === undefined;
 

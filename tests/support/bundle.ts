@@ -45,7 +45,7 @@ export const entries: readonly Entry[] = [
   functionEntry("migrate", "migrate", migrate.files),
 ];
 
-// The same banner as SST's builder: minified code cannot collide with these names.
+// SST's builder adds the same banner. Its names are long, so that no name in minified code is the same.
 const BANNER = [
   `import { createRequire as topLevelCreateRequire } from 'module';`,
   `const require = topLevelCreateRequire(import.meta.url);`,

@@ -72,7 +72,7 @@ function start(program: string, args: string[], env: NodeJS.ProcessEnv, { input 
   const result = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));
-  // A command that reads no input may have ended before it is written.
+  // The error is ignored, because a command that reads no input may end before the input is written.
   child.stdin.on("error", () => {});
   child.stdin.end(input);
   return new Promise((resolve, reject) => {

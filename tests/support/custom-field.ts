@@ -3,7 +3,7 @@ import type { Tenant, World } from "./world.ts";
 
 export const FIELDS = "/api/v1/organizations/me/custom-fields";
 
-/** Requests a custom field on the tenant's board, or on the boards in `body`. */
+/** Sends a request that creates a custom field on the tenant's board, or on the boards in `body`. */
 export const createField = (world: World, tenant: Tenant, body: object): Promise<Answer> =>
   world.call("POST", FIELDS, { token: tenant.owner.token, body: { board_ids: [tenant.board_id], ...body } });
 

@@ -12,7 +12,7 @@ import { scratchFolder } from "./scratch-folder.ts";
 const TEMPLATE = "template";
 
 /**
- * Migrates the databases that worlds and programs start from, once per run. Each worker has its own server, since an open
+ * Migrates the databases that worlds and programs start from, once per test run. Each worker has its own server, because an open
  * transaction holds back the streams of all databases of a server.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -42,7 +42,7 @@ async function startTemplate() {
   return server;
 }
 
-/** Programs are started from the bundle, as `npm start` does. */
+/** Builds the bundle of the service. Tests start programs from this bundle, as `npm start` does. */
 async function buildPrograms(): Promise<void> {
   await promisify(execFile)(process.execPath, [path.resolve(import.meta.dirname, "../../scripts/build.mjs"), "service"]);
 }

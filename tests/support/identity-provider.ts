@@ -112,7 +112,10 @@ const FAULTS: Record<ProviderFault, (response: ServerResponse, issuer: string) =
   "no key set": (response) => response.end('{"keys":"none"}'),
 };
 
-/** Functions validate tokens by the clock of the test, so their tokens have no expiry by the machine's clock. */
+/**
+ * Functions compare a token's expiry with the clock of the test, which may be far ahead. Their tokens are therefore valid for ten
+ * years by the machine's clock.
+ */
 const TOKEN_SECONDS = onLambda ? 10 * 365 * 86_400 : 3600;
 
 async function makeKey(kid: string) {

@@ -5,7 +5,7 @@ import { relay, type WakeUp } from "@board/core/job/relay";
 import { and, asc, eq, gt } from "drizzle-orm";
 import type { Tenant, World } from "./world.ts";
 
-/** Stores a job without effect, since its payload does not exist, and returns its id. */
+/** Stores a job and returns its id. The job has no effect, because its payload does not exist. */
 export async function addJob(world: World, tenant: Tenant, options: Partial<EnqueueOptions> = {}): Promise<string> {
   const payload_id = crypto.randomUUID();
   await transaction(world.context(), (ctx: Context) =>
@@ -25,7 +25,7 @@ export async function addNotices(
   { organization_id, gateway_id }: { organization_id: string; gateway_id: string },
   lanes: readonly string[],
 ): Promise<string[]> {
-  // A job of an earlier test that still runs may add another notice meanwhile, such as an alert.
+  // Only notices of this gateway count, because a job of an earlier test may still run and add another notice, such as an alert.
   const isNotice = and(eq(jobs.kind, "notice"), eq(jobs.gateway_id, gateway_id));
   const before = new Set((await world.db.select({ id: jobs.id }).from(jobs).where(isNotice)).map(({ id }) => id));
   await transaction(world.context(), async (ctx: Context) => {

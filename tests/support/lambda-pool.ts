@@ -102,7 +102,7 @@ export function createLambdaPool({ bundles, environment, preloads, onLog }: Lamb
         if (signal.aborted) end();
         try {
           const streamed = await sandbox.stream(event, listeners);
-          // The sandbox was stopped, even if its answer was complete by then.
+          // The abort has stopped the sandbox, so it cannot be used again, even if its answer was complete by then.
           if (signal.aborted) throw new LambdaError("Sandbox.Closed", "The client has disconnected");
           return streamed;
         } finally {

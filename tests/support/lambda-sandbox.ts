@@ -88,7 +88,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
       AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${name}`,
       AWS_LAMBDA_LOG_STREAM_NAME: "local",
-      // As deployed (infra/function.ts).
+      // A deployment has the same log settings (infra/function.ts).
       AWS_LAMBDA_LOG_FORMAT: "JSON",
       AWS_LAMBDA_LOG_LEVEL: "TRACE",
       AWS_REGION: REGION,

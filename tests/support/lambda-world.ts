@@ -28,8 +28,8 @@ export interface LambdaWorld {
   /** Runs every job that has a wake-up or is due, through the consumers; see `World.drain`. */
   drain(context: () => Context): Promise<number>;
   /**
-   * Advances the clock of this process, and so of its hosts and queues, together with that of the functions: what a function signs
-   * can only be verified at the same time.
+   * Advances the clocks of this process and of the functions together. The fake hosts and the queues run in this process, and
+   * accept the signatures of functions only while the clocks agree.
    */
   elapse(ms: number): void;
   close(): Promise<void>;
@@ -68,7 +68,7 @@ globalThis.Date = ShiftedDate;
 /** Shifts the current clock of this process, which a test may have replaced. */
 const clockOffset = () => (Date === ShiftedDate ? ahead_ms : Date.now() - RealDate.now());
 
-/** The list that receives the statements of each copy of the template. */
+/** For each copy of the template, the list that receives its statements. */
 const statementLogs = new WeakMap<Database["db"], string[]>();
 
 /** Opens a copy of the migrated database. The statements of the functions are recorded, and not those of this process. */
@@ -96,7 +96,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
     const set = options.clock ? `@${now().getTime()}` : String(clockOffset());
     if (set === time) return;
     time = set;
-    // Renaming is atomic, since a function may be reading the file.
+    // A function may be reading the file, so the file is replaced by a rename, which is atomic.
     writeFileSync(`${clock}.next`, time);
     renameSync(`${clock}.next`, clock);
   };
@@ -146,7 +146,7 @@ export async function startLambdaWorld(options: LambdaWorldOptions): Promise<Lam
     ahead_ms += ms;
   };
 
-  /** The ids of received messages, or of messages due by the world's clock, that were not processed. */
+  /** The job ids of received messages. An id stays here until its job is due by the world's clock and is handed to a consumer. */
   const received: Record<QueueName, Set<string>> = {
     deliveries: new Set(),
     syncs: new Set(),

@@ -5,7 +5,10 @@ import type { Endpoint } from "@board/api/endpoint";
 import * as z from "zod";
 import { root } from "./bundle.ts";
 
-/** Checks whether a schema's fields exist. Then the getter of `shape` is gone, or is Zod's getter, which stores them in `raw`. */
+/**
+ * Checks whether a schema's fields exist. If they do, the getter of `shape` is gone, or it is Zod's own getter, which stores them
+ * in `raw`.
+ */
 function isMade(schema: z.ZodType): boolean {
   if (schema instanceof z.ZodArray) return isMade(schema.element as z.ZodType);
   if (!(schema instanceof z.ZodObject)) return false;
@@ -13,7 +16,7 @@ function isMade(schema: z.ZodType): boolean {
   return typeof getter !== "function" || "raw" in getter;
 }
 
-// The tools of MCP list their schemas when they are declared.
+// The module of the MCP endpoint is left out, because declaring its tools creates the fields of their schemas.
 const files = globSync("packages/api/src/routes/**/*.ts", { cwd: root, exclude: (name) => name.endsWith("/mcp.ts") });
 const modules = await Promise.all(files.map((file) => import(path.join(root, file)) as Promise<Record<string, unknown>>));
 const operations = modules

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** The oldest Node that `engines` of the packages allow. */
 export const OLDEST_NODE = "20.19.6";
 
-/** Runs npm without the settings of this repository, and without the network if the cache has what it needs. */
+/** Runs npm without the settings of this repository. */
 const npm = (folder: string, ...args: string[]) =>
   run("npm", [...args, "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: folder, shell: process.platform === "win32" });
 

@@ -18,7 +18,7 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-// The package ends a process that has nothing left to do with the code 0, which would hide that tests have failed.
+// When a process has nothing left to do, the package ends it with the code 0. That would hide that tests have failed.
 process.prependListener("beforeExit", () => {
   if (process.exitCode) process.exit();
 });
@@ -35,7 +35,7 @@ const FLAGS = {
   ...(isInMemory ? { wal_level: "minimal", max_wal_senders: "0", min_wal_size: "32MB", max_wal_size: "128MB" } : {}),
 };
 
-/** How a database is copied. In memory, files are copied in a third of the time that logging their pages takes. */
+/** How a database is copied. In memory, copying files takes a third of the time that logging the pages takes. */
 export const COPY_STRATEGY: string = isInMemory ? "strategy file_copy" : "strategy wal_log";
 
 /** Starts a server. `settings` are added to the settings that make it fast. `onLog` gets the text that the server logs. */
@@ -58,7 +58,7 @@ export async function startPostgres(
     password: "postgres",
     // Neon's proxy does the same: SCRAM would cost its driver a quarter of a second per connection.
     authMethod: "password",
-    // The data must outlive a halt; `stop` removes them.
+    // The data must outlive a halt. `stop` deletes it.
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     // Neon's locale sorts by code points like C and knows upper and lower case beyond ASCII.

@@ -7,7 +7,7 @@ import { inject, vi } from "vitest";
 import { scratchFolder } from "./scratch-folder.ts";
 
 const LAUNCHER = path.resolve(import.meta.dirname, "../../scripts/start.mjs");
-/** A start may create a database, which is slow on a busy machine. */
+/** Long, because a start may create a database, which is slow on a busy machine. */
 const OUTPUT_TIMEOUT_MS = 45_000;
 
 export interface ExitStatus {

@@ -16,7 +16,7 @@ import { onLambda } from "./target.ts";
 import { createWorld, type Tenant, type World } from "./world.ts";
 
 export const SECOND_MS = 1_000;
-/** Longer than the longest delay between two attempts. */
+/** Longer than the longest delay between two attempts of a job that provisions or updates an agent. */
 export const MAX_RETRY_DELAY_MS = 331 * SECOND_MS;
 
 export type Agent = typeof agents.$inferSelect;
@@ -101,7 +101,7 @@ export const changeAgent = (
     await enqueueUpdate(ctx, agent!, { organization_id: home.organization_id, user_id: null, reset: true, ...options });
   });
 
-/** Runs due jobs until no job is left, with lanes in parallel like consumers. */
+/** Runs due jobs until no due job is left. The jobs of different lanes run in parallel, as in a consumer. */
 export async function deliverConcurrently(world: World, own?: () => Context<System>): Promise<void> {
   // On Lambdas the consumers run the jobs; a given context always runs them in this process.
   if (onLambda && !own) return void (await world.drain());

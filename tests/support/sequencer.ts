@@ -5,7 +5,10 @@ import durations from "../durations.json" with { type: "json" };
 const root = path.resolve(import.meta.dirname, "../..");
 const known: Record<string, number> = durations;
 
-/** Returns the seconds that a file took, by `scripts/test-durations.mjs`. A file without a duration is new and starts first. */
+/**
+ * Returns the seconds that a file took, as `scripts/test-durations.mjs` recorded them. A file without a duration is new and
+ * starts first.
+ */
 const secondsOf = ({ moduleId }: TestSpecification): number =>
   known[path.relative(root, moduleId).replaceAll("\\", "/")] ?? Number.POSITIVE_INFINITY;
 

@@ -107,8 +107,8 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
   }
 
   /**
-   * Replaces the message with this time in this conversation; the id of a user finds none.
-   * https://docs.slack.dev/reference/methods/chat.update
+   * Replaces the message that has this `ts` in this conversation. The id of a user is no conversation, so it finds no message
+   * (https://docs.slack.dev/reference/methods/chat.update).
    */
   function update({ channel, ts, ...message }: Json): object {
     const known = posted.find(({ conversation }) => conversation === channel);

@@ -59,7 +59,7 @@ export async function startSqs(): Promise<Sqs> {
     region: "us-east-1",
     credentials: { accessKeyId: "local", secretAccessKey: "local" },
   });
-  // CreateQueue answers with a host name that does not resolve, and the client would use it.
+  // The URL is built here, because CreateQueue answers with a host name that does not resolve, and the client would use it.
   const url = (queue: string) => `${endpoint}/000000000000/${queue}`;
 
   async function attributes(queue: string): Promise<Record<string, string>> {

@@ -103,7 +103,7 @@ export interface World {
 }
 
 export interface WorldOptions {
-  /** Settings in addition to the settings of every test world. */
+  /** Settings that are added to the settings of every test world, or replace them. */
   environment?: Record<string, string>;
   /** Limits that differ from their defaults, as in the setting LIMITS. */
   limits?: Partial<Budgets>;

@@ -1,3 +1,4 @@
+/** Tests that consumers continue the part of a sync that a request has not done when it must respond. */
 import { setTimeout as pause } from "node:timers/promises";
 import { jobs } from "@board/core/schema/all-tables";
 import { acquireConfigLock } from "@board/openclaw/host/config-lock";
@@ -15,7 +16,6 @@ import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, ownerContext, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-/** Tests that consumers continue the part of a sync that a request has not done when it must respond. */
 const world = await setupWorld();
 
 beforeEach(async () => {

@@ -10,7 +10,6 @@ import { createSyncFixture, jobsOf, type SyncFixture } from "../support/sync-fix
 
 const fixtures: SyncFixture[] = [];
 
-/** Hosts of protocol 3 need a pause after each change of their configuration, so the agents of one sync wait for each other. */
 const service = await startRunningService();
 afterAll(async () => {
   await service.close();
@@ -18,6 +17,10 @@ afterAll(async () => {
 });
 
 const SECOND_MS = 1_000;
+/**
+ * Long, because the agents of one sync wait for each other on hosts of protocol 3. Such hosts need a pause after each change of
+ * their configuration.
+ */
 const TIMEOUT = { timeout: 400 * SECOND_MS };
 const works = async (token: string) =>
   (await service.world.call("GET", "/api/v1/agent/healthz", { agent: token })).status === 200;

@@ -1,3 +1,4 @@
+/** Tests the checks before a task is created or changed. The access matrix tests who may create and change tasks. */
 import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -5,7 +6,6 @@ import { agentTaskPath, createTeam, taskPath, type Credential } from "../support
 import { addTask } from "../support/task.ts";
 import type { Person } from "../support/world.ts";
 
-/** Tests the checks before a task is created or changed. The access matrix tests who may create and change tasks. */
 const world = await setupWorld();
 const team = await createTeam(world, "home");
 const abroad = await world.tenant("abroad");

@@ -1,3 +1,4 @@
+/** What completing or reopening a task does to the tasks that depend on it. */
 import { describe, expect, test } from "vitest";
 import {
   changeTask,
@@ -16,7 +17,6 @@ import {
 import { addTask, type TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** What completing or reopening a task does to the tasks that depend on it. */
 const { world, team, owner, worker, lead, change } = await setup(openTeamFixture());
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");

@@ -1,3 +1,4 @@
+/** The order in which a change is checked: each test sends several mistakes and corrects them one after the other. */
 import { tags } from "@board/core/schema/all-tables";
 import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
@@ -5,7 +6,6 @@ import { addApproval, addDependencies, openTeamFixture, setRules, type Credentia
 import type { TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** The order in which a change is checked: each test sends several mistakes and corrects them one after the other. */
 const { world, team, owner, worker, lead, main, add, change, outcome } = await setup(openTeamFixture());
 const abroad = await world.tenant("abroad");
 const elsewhere = await addBoard(world, team, "Elsewhere");

@@ -1,3 +1,4 @@
+/** What validation patterns can check, and what matching may cost. */
 import { beforeEach, expect, test } from "vitest";
 import { addField, createField } from "../support/custom-field.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -5,7 +6,6 @@ import { setupWorld } from "../support/fixtures.ts";
 let board_id: string;
 let count = 0;
 
-/** What validation patterns can check, and what matching may cost. */
 const world = await setupWorld();
 const home = await world.tenant("home");
 

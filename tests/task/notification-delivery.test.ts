@@ -1,3 +1,4 @@
+/** Delivery of task notifications to agents. */
 import { agents, gateways, jobs } from "@board/core/schema/all-tables";
 import { and, eq } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
@@ -15,7 +16,6 @@ import {
 } from "../support/task-rules.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** Delivery of task notifications to agents. */
 const { world, host } = await setup(openGatewayFixture());
 
 beforeEach(() => {

@@ -1,3 +1,4 @@
+/** Assignees of work that comes to review, and of work that the lead sends back. */
 import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
@@ -6,7 +7,6 @@ import { addTransition, addWorker, createTeam, openTeamFixture, patchTask } from
 import { addTask, type TaskRow } from "../support/task.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** Assignees of work that comes to review, and of work that the lead sends back. */
 const { world, team, owner, worker, lead, main, add, change } = await setup(openTeamFixture());
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");

@@ -1,3 +1,4 @@
+/** Statements of a whole request: authentication, presence, board access and the work. */
 import { tags, tasks } from "@board/core/schema/all-tables";
 import { beforeEach, expect, test } from "vitest";
 import {
@@ -11,7 +12,6 @@ import {
 } from "../support/task-rules.ts";
 import { setup } from "../support/fixtures.ts";
 
-/** Statements of a whole request: authentication, presence, board access and the work. */
 const { world, team, owner, worker, lead, add } = await setup(openTeamFixture());
 // An agent's first request stores its presence; later ones within 30 seconds do not.
 for (const who of [worker, lead]) await world.call("GET", agentTaskPath(team, ""), who);

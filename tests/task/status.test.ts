@@ -1,3 +1,4 @@
+/** Tests the moves of every actor from every status to every status, under every rule. Expected results: expected-moves.ts. */
 import { approval_task_links, approvals, task_transitions, tasks } from "@board/core/schema/all-tables";
 import { inArray } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -20,7 +21,6 @@ import { createTeam, patchTask, type Rule, setRules, STATUSES, type Status } fro
 import type { TaskRow } from "../support/task.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
-/** Tests the moves of every actor from every status to every status, under every rule. Expected results: expected-moves.ts. */
 const world = await setupWorld();
 const team = await createTeam(world, "home");
 

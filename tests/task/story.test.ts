@@ -1,3 +1,4 @@
+/** One scenario from a webhook post to two done tasks: each test continues where the one before it ended. */
 import { activity_events, jobs } from "@board/core/schema/all-tables";
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { asc, eq, inArray } from "drizzle-orm";
@@ -5,8 +6,6 @@ import { expect, test } from "vitest";
 import type { Answer } from "../support/http.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
 import { setup, setupWorld } from "../support/fixtures.ts";
-
-// One scenario from a webhook post to two done tasks: each test continues where the one before it ended.
 
 interface Agent {
   id: string;

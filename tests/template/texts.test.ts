@@ -41,7 +41,7 @@ const BUDGETS: Record<FileName, number> = {
   "ROLES.md": 2_000,
   "LEARNINGS.md": 0,
 };
-/** The duties of a main agent are in its TOOLS.md. */
+/** The limit for a main agent's TOOLS.md, which also contains the agent's duties. */
 const MAIN_TOOLS = 5_000;
 
 test.each(ROLES)("the files of a %s stay below the size that an agent can afford, even all in one file", (role) => {

@@ -40,7 +40,7 @@ test("the object of a payload that has expired is deleted", async () => {
   expect(await fixture.keysOf(home)).toEqual([(await fixture.bodyOf(young)).body_key]);
 });
 
-/** Begins a run whose process is killed at a call of the storage: nothing after the call happens. */
+/** Starts the schedule as in a process that is killed right before or right after a call of the storage. */
 async function killAt(moment: "before" | "after", call: "put" | "get"): Promise<void> {
   const { promise: reached, resolve } = Promise.withResolvers<void>();
   fixture.intercept[moment] = async (made) => {

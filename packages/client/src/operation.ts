@@ -1,7 +1,6 @@
+/** Types derived from the OpenAPI document: paths, inputs and outputs of operations. */
 import type { FetchOptions } from "openapi-fetch";
 import type { paths } from "./api.ts";
-
-/** Types derived from the OpenAPI document: paths, inputs and outputs of operations. */
 
 export type HttpMethod = "get" | "post" | "put" | "patch" | "delete";
 

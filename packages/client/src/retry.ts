@@ -57,7 +57,7 @@ function isRepeatable(error: unknown, { verb, has_key }: RetryPolicy): boolean {
   return harmless && [502, 503, 504].includes(error.status);
 }
 
-/** The longest delay of a timer. A timer with a longer one fires at once. */
+/** The longest delay of a timer. A timer with a longer delay fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits. Rejects as soon as the signal is aborted. */

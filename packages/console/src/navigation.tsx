@@ -15,7 +15,7 @@ interface Link {
   label: string;
   /** The key that follows `g`. */
   key: string;
-  /** Only owners and admins may read what it shows. */
+  /** Whether only owners and admins may read the view. */
   isForAdmins?: true;
 }
 

@@ -1,8 +1,9 @@
+/**
+ * Sign-in at an identity provider: authorization code with PKCE (RFC 7636), as a public client. Loaded only when it is needed.
+ */
 import * as oauth from "oauth4webapi";
 import type { Provider } from "./oidc.ts";
 import { replace } from "./route.ts";
-
-/** Sign-in at an identity provider: authorization code with PKCE (RFC 7636), as a public client. Loaded only when it is needed. */
 
 /** What the page must remember until the provider returns the person to it. */
 interface Attempt {
@@ -16,7 +17,10 @@ const ATTEMPT_KEY = "board.sign-in";
 
 const redirectUri = (): string => `${location.origin}/`;
 
-/** Reads the metadata of the provider. Unencrypted http is used only if its address begins with it, as for a local provider. */
+/**
+ * Reads the metadata of the provider. Unencrypted http is allowed only if the issuer's address begins with http, as for a local
+ * provider.
+ */
 async function discover({ issuer, client_id }: Provider) {
   const url = new URL(issuer);
   const options = { [oauth.allowInsecureRequests]: url.protocol === "http:" };

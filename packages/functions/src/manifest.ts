@@ -253,8 +253,8 @@ export const syncs = {
 } as const satisfies Queue;
 
 /**
- * Minutes between runs. All schedules run at the same time and at most every five minutes, so that a database that suspends
- * itself can sleep in between. SCHEDULE_MINUTES sets a longer interval (infra/tick.ts).
+ * Minutes between runs. All schedules run at the same time, so that a suspended database is woken only once. It can sleep in
+ * between only if SCHEDULE_MINUTES sets a longer interval (infra/tick.ts).
  */
 export const schedules = {
   relay: { every_minutes: 5 },
@@ -270,7 +270,8 @@ export const schedules = {
 export type ScheduleName = keyof typeof schedules;
 
 /**
- * The function that runs all schedules. A sweep works in batches until nothing is left. Its timeout is shorter than the interval.
+ * The function that runs all schedules. A sweep works in batches until nothing is left. The timeout of the function is shorter
+ * than the interval.
  */
 export const scheduleRunner = { memory_mb: 512, timeout_seconds: 120 } as const;
 

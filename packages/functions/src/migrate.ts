@@ -1,9 +1,9 @@
+/** The migration function, which a deployment invokes before new code goes live. */
 import { fileURLToPath } from "node:url";
 import { createLog } from "@board/api/edge/log";
 import { openNeon } from "@board/core/db/neon";
 import { MigrateEnvironment } from "./environment.ts";
 
-/** A deployment invokes this function before new code goes live. */
 const env = MigrateEnvironment.parse(process.env);
 const log = createLog(env.LOG_LEVEL, { function: process.env["AWS_LAMBDA_FUNCTION_NAME"] });
 

@@ -1,3 +1,4 @@
+/** Serves all streams from one process in a container (docs/deploying.md#streams-from-a-container). */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createApp } from "@board/api/app";
@@ -14,7 +15,6 @@ const KEEP_ALIVE_MS = 65_000;
 const STOP_MS = 10_000;
 const IDLE_SWEEP_MS = 50;
 
-/** Serves all streams from one process in a container (docs/deploying.md#streams-from-a-container). */
 const stopping = new AbortController();
 const { fetch } = createApp(createServerRuntime(stopping.signal), [...health, ...streamRoutes]);
 const server = createAdaptorServer({ fetch: withMetricFlush(fetch) }) as Server;

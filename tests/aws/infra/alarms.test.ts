@@ -34,7 +34,7 @@ const metricsOf = ({ inputs }: Resource): Metric[] =>
     ? (inputs.metricQueries as { metric?: Metric }[]).flatMap(({ metric }) => metric ?? [])
     : [inputs as Metric];
 
-/** Returns the resource of an AWS metric, and throws when the graph has none. */
+/** For each namespace of AWS metrics, returns the resource that a metric is about, and throws when the graph has none. */
 const RESOURCE_OF: Readonly<Record<string, (dimensions: Record<string, string>) => Resource>> = {
   "AWS/SQS": ({ QueueName }) => findResource(graph.queues(), QueueName!),
   "AWS/Lambda": ({ FunctionName }) => findResource(graph.functions(), FunctionName!),

@@ -1,13 +1,13 @@
+/**
+ * `npm run simulate [-- factor ...]` prints what each part of a production stage does at multiples of the scenario in
+ * docs/scale.md: a queueing model with the limits of `infra/` and the measured times, not a load test. The deployment's setting
+ * API_REQUESTS_PER_SECOND applies.
+ */
 import { deliveries, groups, stream, streamContainer } from "../../../packages/functions/src/manifest.ts";
 import { throttles } from "../../../infra/throttle.ts";
 import { type Arrival, serve, throttle } from "./stages.ts";
 import { arrive, createRandom, scenario, spread } from "./workload.ts";
 
-/**
- * `npm run simulate [-- factor ...]` prints what each part of a production stage does at multiples of the scenario in
- * docs/scale.md: a queueing model with the limits of `infra/` and the measured times, not a load test. The deployment's
- * setting API_REQUESTS_PER_SECOND applies.
- */
 const SECONDS = 300;
 const ACCOUNT_CONCURRENCY = 1_000;
 const factors = process.argv.slice(2).map(Number);

@@ -58,7 +58,7 @@ export interface Browser extends BrowserContext {
   createBrowserContext(): Promise<BrowserContext>;
 }
 
-/** A browser starts slowly on a busy machine. */
+/** Long, because a browser starts slowly on a busy machine. */
 const START_MS = 90_000;
 
 interface Packages {

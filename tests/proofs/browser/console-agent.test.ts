@@ -1,3 +1,4 @@
+/** The page of an agent: one without a host, and one on a fake OpenClaw host. */
 import { expect, test, vi } from "vitest";
 import { startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { setup } from "../../support/fixtures.ts";
@@ -6,7 +7,6 @@ import { filesOf, tokensOf } from "../../support/provisioning.ts";
 import { findings, inEveryLook } from "./axe.ts";
 import { freePort, makeBoard, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
 
-/** The page of an agent: one without a host, and one on a fake OpenClaw host. */
 const HOST_TOKEN = "test-token-123";
 const ITEM = "/api/v1/agents/{agent_id}";
 

@@ -1,10 +1,10 @@
+/** Pages that only accounts have, and the forms of webhooks and subscriptions, each with what it shows after a refusal. */
 import { expect, test, vi } from "vitest";
 import { startProgram as startMcpProgram } from "../../accounts/program.ts";
 import { startAccounts } from "./accounts-fixture.ts";
 import { findings, inEveryLook } from "./axe.ts";
 import { addAuthenticator, type Console, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
 
-/** Pages that only accounts have, and the forms of webhooks and subscriptions, each with what it shows after a refusal. */
 const browser = await setupBrowser();
 const { origin, board_id, owner_link } = await startAccounts((api, board_id) =>
   api.post("/api/v1/boards/{board_id}/webhooks", { params: { path: { board_id } }, body: { description: "Read the orders" } }),

@@ -1,3 +1,4 @@
+/** The console with a bucket, which is another origin. The browser enforces what pages of one origin may do with another. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -8,7 +9,6 @@ import { setup } from "../../support/fixtures.ts";
 import { dataFolder } from "../../support/program.ts";
 import { freePort, makeBoard, makeTask, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
 
-/** The console with a bucket, which is another origin. The browser enforces what pages of one origin may do with another. */
 const browser = await setupBrowser();
 const bucket = await setup(startFakeBucket());
 const service = await startService(dataFolder(), await freePort(), {
@@ -83,7 +83,7 @@ test("a small file is sent in one request, without the bucket", async () => {
   await openTask("Keep the note");
   await choose("note.txt", 262_144);
   await view.sees(".story .rows", "256.0 KB");
-  // A page must ask a bucket before it sends anything there.
+  // The page sends an OPTIONS request before it sends anything to a bucket. Without one, it sent nothing there.
   expect(bucket.calls.filter((call) => call.startsWith("OPTIONS"))).toEqual([]);
 });
 

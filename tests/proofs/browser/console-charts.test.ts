@@ -11,7 +11,7 @@ interface Saved {
   /** The texts of the picture, in their order. Null if it is not well-formed. */
   texts: string[] | null;
   bars: number;
-  /** Colours of the bars that only a style sheet would give. */
+  /** The number of bars that have no colour of their own and would get one only from a style sheet. */
   uncoloured: number;
 }
 

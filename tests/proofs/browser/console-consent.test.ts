@@ -1,10 +1,10 @@
+/** The pages on which a person connects programs. They begin without a sign-in, as after a click in another program. */
 import { expect, test, vi } from "vitest";
 import { startProgram as startMcpProgram } from "../../accounts/program.ts";
 import { dataFolder, runProgram } from "../../support/program.ts";
 import { serve } from "../../support/serve.ts";
 import { type Console, freePort, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
 
-/** The pages on which a person connects programs. They begin without a sign-in, as after a click in another program. */
 const browser = await setupBrowser();
 
 const [folder, port] = [dataFolder(), await freePort()];

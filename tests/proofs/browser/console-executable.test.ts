@@ -1,3 +1,7 @@
+/**
+ * An attacker has added files, and a page of the same origin opens them in the browser of a person who is signed in. A proxy in
+ * front of the service has that page. It also serves the files as a careless service would, to show that the attacks work there.
+ */
 import { expect, test, vi } from "vitest";
 import { setup } from "../../support/fixtures.ts";
 import { serve } from "../../support/serve.ts";
@@ -5,10 +9,6 @@ import { startAccounts } from "./accounts-fixture.ts";
 import { ATTACK_PAGE, ATTACKS, type AttackFile, FOR_OTHER_BROWSERS, HARMFUL } from "./attack-files.ts";
 import { makeTask, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
 
-/**
- * An attacker has added files, and a page of the same origin opens them in the browser of a person who is signed in. A proxy in
- * front of the service has that page. It also serves the files as a careless service would, to show that the attacks work there.
- */
 const FILES = [...HARMFUL, ...FOR_OTHER_BROWSERS];
 const browser = await setupBrowser();
 const contents: string[] = [];

@@ -3,7 +3,7 @@ import { makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-
 
 const { browser, service } = await setupConsole();
 const { api } = service;
-/** More than are searched while a person types. */
+/** More boards than the page searches while a person types. */
 const BOARDS = 20;
 const boards: string[] = [];
 for (let n = 0; n < BOARDS; n++) boards.push((await makeBoard(api, `Board ${String(n).padStart(2, "0")}`)).id);

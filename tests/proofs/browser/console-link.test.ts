@@ -1,3 +1,4 @@
+/** Tests links that sign in. Anybody can create such a link and get somebody to open it. */
 import { createClient } from "@board/client/client";
 import { expect, test, vi } from "vitest";
 import { dataFolder } from "../../support/program.ts";
@@ -5,7 +6,6 @@ import { type Page } from "./chromium.ts";
 import { freePort, makeBoard, makeTask, openConsole, setupBrowser, signInLink, startService, WAIT } from "./console-fixture.ts";
 import { startSignInProvider } from "./sign-in-provider.ts";
 
-/** Tests links that sign in. Anybody can create such a link and get somebody to open it. */
 const browser = await setupBrowser();
 
 const storedToken = (page: Page) => page.evaluate("localStorage.getItem('board.token')");

@@ -1,8 +1,8 @@
+/** Answers that come late, out of order or not at all. A script in the page decides when an answer reaches the console. */
 import { type Client, createClient } from "@board/client/client";
 import { expect, test, vi } from "vitest";
 import { type Console, makeBoard, makeTask, openConsole, setupConsole, WAIT } from "./console-fixture.ts";
 
-/** Answers that come late, out of order or not at all. A script in the page decides when an answer reaches the console. */
 const { browser, service } = await setupConsole();
 const { api } = service;
 const { id: board_id } = await makeBoard(api, "Harbour");

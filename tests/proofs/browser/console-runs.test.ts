@@ -182,7 +182,7 @@ test("hostile steps are shown as text", async () => {
 
 const MANY = 100_000;
 const BATCH = 200;
-/** On a busy machine the service takes long for 1,000 requests. */
+/** Long, because the test needs about 1,000 requests, and a busy machine answers them slowly. */
 const SCROLL_MS = 900_000;
 
 /** Returns step `n` of a busy agent: what it says and thinks, tool calls in two steps each, and their output. */

@@ -17,7 +17,7 @@ const SCHEMES = ["light", "dark"];
 /** A picture that would be larger is taken again with less quality. */
 const MAX_BYTES = 60_000;
 const QUALITIES = [80, 60, 40];
-/** The agents of the demo need some time until cards are in several columns. */
+/** Long, because the agents of the demo need some time until cards are in several columns. */
 const DEMO_MS = 600_000;
 const WORK_STATUSES = ["inbox", "review", "done"];
 const MIN_TASKS = 5;

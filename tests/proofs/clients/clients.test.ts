@@ -46,7 +46,7 @@ interface NewAgent {
   connections: Connection[];
 }
 
-/** Makes an agent as a person does. */
+/** The ways in which a person makes an agent for a client. */
 const makers = {
   async "the command line"({ owner }: PullBoard, name: string): Promise<NewAgent> {
     const you = commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: owner.token });

@@ -6,7 +6,7 @@ import { openCluster } from "./cluster.ts";
 import { lossesOf, NO_LOSSES, startLoad, toFigures } from "./load.ts";
 
 const PROCESSES = 3;
-/** A processor answers up to 50 requests a second. By default half as many are sent, because answers in time are promised. */
+/** A processor answers up to 50 requests a second. By default the test sends half as many, so that answers come in time. */
 const RATE_PER_PROCESSOR = 25;
 const STREAMS_PER_PROCESSOR = 30;
 const requests_per_second = Number(process.env["RATE"] ?? RATE_PER_PROCESSOR * availableParallelism());

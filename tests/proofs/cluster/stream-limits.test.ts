@@ -8,7 +8,10 @@ import { type Cluster, listenAt, openCluster } from "./cluster.ts";
 const PROCESSES = 3;
 const LIMIT = 9;
 const MINUTE_MS = 60_000;
-/** The streams of a killed process count until it has missed two renewals of its presence, which takes 45 seconds. */
+/**
+ * Longer than the 45 seconds for which the streams of a killed process count. After this time it has missed two renewals of its
+ * presence.
+ */
 const WAIT = { timeout: 120_000, interval: 100 };
 
 interface OpenedStream extends Listener {

@@ -7,8 +7,8 @@ import { expectInvariants } from "./invariants.ts";
 import { type Behaviour, BEHAVIOURS, type FaultyReceivers, startFaultyReceivers } from "./receivers.ts";
 
 /**
- * An idle poll advances the clock by up to half an hour. Together they cover more than ten hours, the longest wait between
- * attempts.
+ * Each idle poll advances the clock by up to half an hour. All idle polls together cover more than ten hours, the longest wait
+ * between attempts.
  */
 const MAX_IDLE_POLLS = 100;
 

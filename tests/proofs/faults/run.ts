@@ -14,8 +14,8 @@ export const MAX_RECOVERY_MS = 5_000;
 const BEFORE_MS = 1_000;
 const AFTER_MS = 1_500;
 /**
- * Shorter than the lease of a job. So a delivery is late if a worker takes a lease, loses the connection before the answer, and does
- * not return the lease.
+ * Deliveries must arrive within this time, which is shorter than the lease of a job. So the test fails if a worker loses its
+ * connection and leaves a job leased.
  */
 const DELIVERIES_MS = 40_000;
 const PAGE = 200;

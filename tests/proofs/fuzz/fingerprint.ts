@@ -4,7 +4,7 @@ import type { FuzzTenant } from "./callers.ts";
 
 /** Rate counters do not belong to an organization. */
 const SHARED_TABLES = ["rate_counters"];
-/** A sync run stores its request, which may name other rows. */
+/** This column is left out. It has the request of a sync run, which may name rows of another organization. */
 const REQUEST_COLUMN = "options";
 
 /** Returns every row that belongs to an organization or references it, each as text. */

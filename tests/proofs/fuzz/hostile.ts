@@ -1,8 +1,7 @@
+/** Values, bodies, paths, queries and headers that break naive services. */
 import fc from "fast-check";
 import { idPlaceholders, RawJson } from "./values.ts";
 import { secrets } from "./field-values.ts";
-
-/** Values, bodies, paths, queries and headers that break naive services. */
 
 const deep = (levels: number, open = "[", close = "]") => open.repeat(levels) + close.repeat(levels);
 

@@ -18,7 +18,7 @@ import { FIELD_VALUES, ServerUrl } from "./field-values.ts";
 export interface RequestPlan {
   operation: Operation;
   method: string;
-  /** The name of the caller; null when the plan has `credentials`. */
+  /** The name of the caller. `credentials` replace the caller's own credentials. */
   caller: string;
   credentials: Record<string, string>;
   /** The row of the path, by its last placeholder. */

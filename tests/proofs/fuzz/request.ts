@@ -26,7 +26,7 @@ export interface ReceivedResponse {
   text: string;
 }
 
-/** The callers of two organizations, the home and another one, and an organization without callers whose ids requests name. */
+/** Two organizations whose callers send requests, and the victim, whose rows requests only name. */
 export interface FuzzTenants {
   home: FuzzTenant;
   stranger: FuzzTenant;

@@ -41,7 +41,7 @@ export interface FuzzResult {
   seen: Map<string, Map<number, number>>;
   /** The problems, each with its request. */
   failures: string[];
-  /** What has changed in the organization to which no caller belongs. */
+  /** What has changed in the victim's organization, whose callers send no generated requests. */
   changed: string[];
 }
 
@@ -51,7 +51,10 @@ const REQUESTS_PER_ROUND = 5;
 const MAX_SHRINKS = 60;
 /** After this many rounds all callers move to a new organization, since lists grow. */
 const ROUNDS_PER_TENANT = 4;
-/** An agent's clean-up waits a second for the config lock of its host, so most rounds drop these jobs. */
+/**
+ * Agents are cleaned up once in this many rounds. The other rounds drop these jobs, because each waits a second for the config
+ * lock of its host.
+ */
 const ROUNDS_PER_CLEANUP = 10;
 
 /**

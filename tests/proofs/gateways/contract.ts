@@ -23,7 +23,7 @@ export interface ContractOptions {
 const heartbeatOf = (release: string) => ({ every: "10m", target: release === "2026.9.6" ? "none" : "last" });
 const AGENT_TEXT = "# Mine\n\nWritten by the agent itself.\n";
 const ATTENTION_MS = 500;
-/** A step may stop the host and start it again. */
+/** Additional time for each step, because a step may stop the host and start it again. */
 const START_ALLOWANCE_MS = 300_000;
 const OVERWRITTEN = "Scribbled over.\n";
 

@@ -22,10 +22,16 @@ import { hostFolder, nodeForHosts, type Release } from "./install.ts";
 import { startFakeModel } from "./fake-model.ts";
 
 const TOKEN = "test-token-123";
-/** A busy machine takes minutes to start the newest release. After a longer outage the service gives up on a message. */
+/**
+ * A busy machine takes minutes to start the newest release. The limit is not longer, because the service gives up on a message
+ * after a longer outage.
+ */
 const START_MS = 240_000;
 const STOP_MS = 10_000;
-/** The newest release exits when one of its threads takes five seconds to start, as on a busy machine. A supervisor starts it again. */
+/**
+ * The maximum number of attempts to start the host. The newest release exits when one of its threads takes five seconds to start,
+ * as on a busy machine, and a supervisor starts it again.
+ */
 const STARTS = 5;
 
 /** A host under test, real or fake. */
@@ -54,7 +60,7 @@ export async function startRealHost(release: Release): Promise<RealHost> {
   writeFileSync(path.join(state, "openclaw.json"), JSON.stringify(configOf(release, { state, port, model: model.url }), null, 2));
   const outside = path.join(state, "outside.log");
   const log = path.join(state, "terminal.log");
-  // The database of an agent may be deleted while its lock still exists.
+  // The ids of all agents are recorded, because an agent's database may be deleted while its lock still exists.
   const agents = new Set<string>();
   const watcher = watch(path.join(state, "agents"), (_event, name) => void (name && agents.add(name)));
   const kill = () => void child?.kill("SIGKILL");

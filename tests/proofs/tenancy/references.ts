@@ -23,7 +23,7 @@ const taskReferences = (fields: object, refused: (status: number) => Reference["
   ...foreignReferences("field", 422, ({ field_key }) => ({ ...fields, custom_field_values: { [field_key!]: "x" } })),
 ];
 const newTask = taskReferences({ title: "New" }, (status) => status);
-/** Only leads may name these rows. */
+/** Among agents, only leads may name these rows. */
 const changedTask = [
   ...taskReferences(
     {},

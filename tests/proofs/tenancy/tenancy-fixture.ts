@@ -69,7 +69,7 @@ export async function createTenancyFixture(world: World): Promise<TenancyFixture
   const removed = await addRemovedBoard(world, home);
   const known = { ...shared, ...removed, ...(await seedBoard(world, home, ORGANIZATION_MARK, BOARD_MARK)) };
   const strangers = await seedOrganization(world, stranger, "theirs", "https://github.com/acme/second");
-  // From the repository of the home organization's pack.
+  // The skill comes from the repository of the home organization's pack.
   const skill = { source_url: `${REPOSITORY}/tree/main/other` };
   await createSender(world, stranger.owner)("POST", "/api/skills/marketplace", skill);
   const theirRemoved = await addRemovedBoard(world, stranger);

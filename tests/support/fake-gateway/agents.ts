@@ -47,7 +47,10 @@ function requireAgent(host: Host, agentId: string): AgentEntry {
   return found;
 }
 
-/** Changes the configuration in memory, as a real host does. This is why writes in quick succession get lost. */
+/**
+ * Changes the configuration that the host has in memory, which may be older than the file. A real host does the same, so a write
+ * that follows another too quickly undoes it.
+ */
 function writeAgents(host: Host, change: (entries: AgentEntry[]) => AgentEntry[]): void {
   const runtime = host.config.runtime();
   host.config.write(withAgents(runtime, host.dialect, change(agentsOf(runtime, host.dialect))));

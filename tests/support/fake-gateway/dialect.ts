@@ -9,7 +9,7 @@ export interface Dialect {
   max_payload: number;
   nonce_required: boolean;
   signature_skew_ms: number;
-  /** `error.details` with machine-readable codes. */
+  /** Errors have `details` with machine-readable codes. */
   detailed_errors: boolean;
   /** A client that requests no scopes gets all of them. */
   empty_scopes_are_admin: boolean;

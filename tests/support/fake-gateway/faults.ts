@@ -47,7 +47,7 @@ export function noFaults(): Faults {
   };
 }
 
-/** Uses up one count of a fault. Returns false if the count is used up. */
+/** Uses up one count of a fault and returns true, or returns false if no count is left. */
 export function consumeFault(counts: Record<string, number>, method: string): boolean {
   const remaining = counts[method] ?? 0;
   if (remaining > 0) counts[method] = remaining - 1;

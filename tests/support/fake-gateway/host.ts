@@ -108,8 +108,8 @@ export interface Host {
   /** Commands in messages that the host has obeyed. */
   obeyed: { session_key: string; order: string }[];
   /**
-   * Settings that such commands have changed. The key is the name, after the session key unless the setting applies to all
-   * sessions.
+   * Settings that these commands have changed. A key consists of the session key and the name of the setting, or only of the name
+   * if the setting applies to all sessions.
    */
   settings: Map<string, string>;
   broadcast(event: string, payload: unknown): void;

@@ -40,7 +40,10 @@ const listOptions = {
   search: text({ min: 0 }),
 };
 
-/** sessions.list, usage, patch, reset and delete. Patch and reset create a missing session; deleting one succeeds. */
+/**
+ * sessions.list, usage, patch, reset and delete. Patch and reset create a missing session, and deleting a missing session
+ * succeeds.
+ */
 export const sessionMethods: Record<string, Method> = {
   "sessions.list": {
     params: () => shape({}, listOptions),

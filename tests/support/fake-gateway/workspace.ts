@@ -19,7 +19,10 @@ export function seedWorkspace(
   return files;
 }
 
-/** Deletes BOOTSTRAP.md once SOUL.md or USER.md is customized, as recent releases do, since no first conversation is needed. */
+/**
+ * Deletes BOOTSTRAP.md once SOUL.md or USER.md is customized, as recent releases do, because the agent then needs no first
+ * conversation.
+ */
 export function deleteFinishedBootstrap(host: Host, workspace: string): void {
   const files = host.files.get(workspace);
   if (!host.dialect.deletes_bootstrap || files === undefined || host.bootstrapped_workspaces.has(workspace)) return;

@@ -1,6 +1,5 @@
-import { type Status, STATUSES } from "../types.ts";
-
 /** Moves cards between columns with a mouse, a pen or, after a long press, a finger. */
+import { type Status, STATUSES } from "../types.ts";
 
 const START_DISTANCE_PX = 6;
 const LONG_PRESS_MS = 280;

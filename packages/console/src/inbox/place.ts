@@ -2,7 +2,7 @@ import { toBoard, toTask, toView } from "../route.ts";
 import { isAdmin, organizations } from "../session.ts";
 import type { UserNotification } from "../types.ts";
 
-/** The pages for notifications that are not about a task. Only owners and admins may see these pages. */
+/** The pages for notifications that are not about a task. Only owners and admins are led to these pages. */
 const PAGES: Partial<Record<UserNotification["type"], (subject_id: string) => string>> = {
   "budget.warned": () => toView("usage"),
   "budget.exhausted": () => toView("usage"),

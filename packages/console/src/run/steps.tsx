@@ -98,7 +98,10 @@ function List({ feed, run, hasFocus, jump }: ListProps) {
     return createReuse(() => Number(focused() ?? Number.NaN));
   }, [feed]);
   const settling = useRef<ReturnType<typeof setTimeout>>(undefined);
-  /** Redraws once scrolling has stopped. Until then only the length of the list may be wrong, and rows beyond the screen missing. */
+  /**
+   * Redraws once scrolling has stopped. Until then the length of the list may be wrong, and rows outside of the visible part may
+   * be missing.
+   */
   const settle = () => {
     clearTimeout(settling.current);
     settling.current = setTimeout(() => {

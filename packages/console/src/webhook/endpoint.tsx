@@ -13,7 +13,7 @@ import { Payloads } from "./payloads.tsx";
 export function Endpoint({ webhook, onChanged }: { webhook: Webhook; onChanged: () => void }) {
   const [isOpen, setOpen] = useState(false);
   const [isEditing, setEditing] = useState(false);
-  // A test post to a webhook with a secret needs a signature, and the page cannot sign, since the service never returns the secret.
+  // A test post to a webhook with a secret needs a signature. The page cannot sign, because the service never returns the secret.
   const canTest = webhook.enabled && !webhook.has_secret;
   const until = webhook.previous_secret_until;
   const endPrevious = async () => {

@@ -4,7 +4,7 @@ import { agentsOf } from "../../../support/fake-gateway/config.ts";
 import type { ServiceEnvironment } from "../../load/environment.ts";
 import type { Scenario } from "../walk.ts";
 
-/** Tables whose rows of the board are only removed with the board. */
+/** The number of the board's rows in some tables. All these rows are removed together with the board. */
 const ROWS = { agents: 2, tasks: 2, task_dependencies: 1, approvals: 1, board_webhooks: 1 };
 
 /** Deletes a board with all of its rows while a notification is still queued. */

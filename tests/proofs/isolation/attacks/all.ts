@@ -13,7 +13,7 @@ export interface AttackPlan {
   run: Attack;
   /** Longer than the usual time if the service first has to notice something. */
   seconds?: number;
-  /** On the embedded database all attacks run one after the other, and those that need preparation take longer there. */
+  /** The duration on the embedded database, if it differs from the usual one there. Attacks that need preparation take longer. */
   embedded_seconds?: number;
   /** Settings of the server on PostgreSQL, where each attack has its own server. */
   environment?: Record<string, string>;
