@@ -1,4 +1,6 @@
+import { rowsOf } from "@board/core/db/database";
 import { LOCAL_IDENTITY } from "@board/core/organization/identity";
+import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { OWNER_TOKEN, PASSWORD, setupAccounts } from "./support.ts";
 
@@ -44,16 +46,27 @@ test("an invite's link works once: it creates an account, signs the new member i
   expect((await again.send("GET", "/api/v1/users/me")).body.name).toBe("Ann");
 });
 
-test("a person with an account joins by signing in and accepting the invite", async () => {
+test("a person with an account joins by signing in and accepting the invite, and the address gets no second account", async () => {
   const owner = await openOwner();
-  await joinBy(await invite(owner, "bob@example.com"), "Bob");
-  const bob = openBrowser();
+  for (const name of ["bob", "carl"]) await joinBy(await invite(owner, `${name}@example.com`), name);
+  const [bob, carl] = [openBrowser(), openBrowser()];
   await signIn("bob@example.com", PASSWORD, bob);
   await bob.send("POST", "/organizations", { name: "Bob's" });
-  const token = (await bob.send("POST", "/organizations/me/invites", { invited_email: "owner@example.com" })).body.token;
-  expect((await owner.send("POST", "/organizations/invites/accept", { token })).status).toBe(200);
-  const second = (await bob.send("POST", "/organizations/me/invites", { invited_email: "bob+2@example.com" })).body.token;
-  expect((await joinBy(second, "Bob 2")).answer.status).toBe(200);
+  const inviteToBobs = async (invited_email: string): Promise<string> =>
+    (await bob.send("POST", "/organizations/me/invites", { invited_email })).body.token;
+  const accept = "/organizations/invites/accept";
+  expect((await owner.send("POST", accept, { token: await inviteToBobs("owner@example.com") })).status).toBe(200);
+  const token = await inviteToBobs("carl@example.com");
+  expect((await joinBy(token, "Carl 2")).answer).toMatchObject({ status: 409, body: { code: "SIGN_IN_FIRST" } });
+  await signIn("carl@example.com", PASSWORD, carl);
+  expect((await carl.send("POST", accept, { token })).status).toBe(200);
+  const joined = (await carl.send("GET", "/api/v1/organizations/me/list")).body;
+  expect(joined).toContainEqual(expect.objectContaining({ name: "Bob's", role: "member" }));
+  expect((await joinBy(await inviteToBobs("bob+2@example.com"), "Bob 2")).answer.status).toBe(200);
+  for (const name of ["bob", "carl"]) {
+    const found = await world.db.execute(sql`select name from accounts.user where lower(email) = ${`${name}@example.com`}`);
+    expect(rowsOf(found)).toEqual([{ name }]);
+  }
 });
 
 test("a sign-up that failed because of the database can be repeated with the same invite after a minute", async () => {

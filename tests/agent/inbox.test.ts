@@ -140,12 +140,17 @@ describe("work in an inbox", () => {
     expect(await read()).toMatchObject({ status: "blocked", submitted_by_agent_id: null });
   });
 
-  test("the history of a task says that its assignee was notified in the inbox, and names no failed wake-up", async () => {
-    const { worker, addTask, call, owner, board_id } = await openBoard();
+  test("new work is announced in the inbox, and the task's history names the inbox instead of a failed wake-up", async () => {
+    const { inbox, worker, addTask, call, owner, board_id } = await openBoard();
     const id = await addTask({ title: "Sweep" });
     const change = (body: object) => call("PATCH", `/api/v1/boards/${board_id}/tasks/${id}`, owner.token, body);
     await change({ assigned_agent_id: worker.id });
     await change({ status: "in_progress" });
+    const { body } = await inbox(worker);
+    expect(body).toMatchObject({ has_work: true, counts: { mine: 1 }, tasks: [{ id, status: "in_progress" }] });
+    expect(body.messages).toMatchObject([
+      { kind: "task.assigned", task_id: id, text: expect.stringMatching(/^TASK ASSIGNED\n[^]*Sweep/) },
+    ]);
     const { items } = (await call("GET", "/api/v1/activity", owner.token)).body;
     const history = items.filter(({ event_type }: { event_type: string }) => /_wake|_woken/.test(event_type));
     expect(history.map(({ message }: { message: string }) => message).toSorted()).toEqual([

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import { addTask } from "../support/task.ts";
+import { outcomeOf, setRules } from "../support/task-rules.ts";
 
 const world = await setupWorld();
 const home = await world.tenant("home");
@@ -80,6 +81,22 @@ test.each([
   { options: ["A", "B", "C", "D", "E"] },
 ])("the request %j is refused", async (body) => {
   await expect(ask(body)).rejects.toThrow("422");
+});
+
+test("a question blocks no move of its task, and its answer does not approve the result", async () => {
+  await setRules(world, home, { require_approval_for_done: true, block_status_changes_with_pending_approval: true });
+  const task = await addTask(world, home);
+  const move = (status: string) => outcomeOf(world, { token: home.owner.token }, task, { status });
+  const message = "Task can only be marked done when a linked approval has been approved.";
+  const unapproved = [409, { message, blocked_by_task_ids: [] }];
+  const asked = await ask({ task_id: task.id });
+  for (const status of ["in_progress", "blocked", "review"]) expect(await move(status)).toEqual([200, status]);
+  expect(await move("done")).toEqual(unapproved);
+  expect((await decide(asked.id, { status: "approved", answer: { option: "Green" } })).status).toBe(200);
+  expect(await move("done")).toEqual(unapproved);
+  const { id } = await requestApproval(world, home, { task_id: task.id });
+  await decide(id, { status: "approved" });
+  expect(await move("done")).toEqual([200, "done"]);
 });
 
 test("an approval of a task can be requested while a question of the task is pending", async () => {

@@ -1,7 +1,9 @@
 import { changes } from "@board/core/schema/all-tables";
 import { expect, test } from "vitest";
 import { requestApproval } from "../support/approval.ts";
+import { addBoard } from "../support/board.ts";
 import { setupTenants } from "../support/gateway-fixture.ts";
+import { actAsMainAgent } from "../support/main-agent.ts";
 import type { Tenant } from "../support/world.ts";
 import { openReader } from "./reader.ts";
 
@@ -117,6 +119,18 @@ test("an agent reads the changes of its board", async () => {
   await send("POST", tasksOf(home), { title: "Sweep" });
   const lines = await reader.lines();
   expect(lines).toContain("task created");
+});
+
+test("a main agent reads the changes of the boards of its gateway, and of no other board", async () => {
+  const { board_id } = await addBoard(world, home);
+  const elsewhere = await send("POST", "/api/v1/boards", { name: "Elsewhere", description: "Elsewhere", gateway: "pull" });
+  const agent = (await actAsMainAgent(world, home.gateway_id)).token;
+  const reader = await openReader(world, { agent });
+  for (const id of [home.board_id, elsewhere.id, board_id]) await send("POST", `/api/v1/boards/${id}/tasks`, { title: "Sweep" });
+  const read = (await reader.read()).map((change) => [change.type, change.action, change.board_id]);
+  expect(read).toEqual([home.board_id, board_id].map((id) => ["task", "created", id]));
+  const foreign = await world.call("GET", `/api/v1/changes?cursor=&board_id=${elsewhere.id}`, { agent });
+  expect(foreign.status).toBe(403);
 });
 
 test("a budget has changes when it is created, when its task is renamed, when it is used up, and when it is removed with its task", async () => {

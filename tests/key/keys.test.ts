@@ -1,4 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { api_key_tokens, api_keys, organizations, users } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -108,8 +110,12 @@ test("a key with write access does what a member does on a board: tasks, decisio
   await send("DELETE", `${tasks}/${task.id}`);
 });
 
-test("a key is refused what only people can do, such as reading an inbox, following a board and saving views", async () => {
-  const key = await keyOf({ access: "admin" });
+test("every key, also a member's, is refused what only people can do, such as reading an inbox, following a board and saving views", async () => {
+  const person = await world.member("person of keys", home, "member", { write: true });
+  const keys: { access: string; token: string }[] = [];
+  for (const access of ["read", "write", "admin"])
+    for (const made of [await create(home.owner, { access }), await createOwn(person, { access })])
+      keys.push({ access, token: made.body.key });
   const board = `/api/v1/boards/${home.board_id}`;
   for (const [method, path, body] of [
     ["PATCH", "/api/v1/users/me", { name: "Robot" }],
@@ -121,10 +127,12 @@ test("a key is refused what only people can do, such as reading an inbox, follow
     ["PUT", `${board}/follow`],
     ["GET", `${board}/saved-views`],
     ["GET", `${board}/onboarding`],
-  ] as const) {
-    const answer = await world.call(method, path, { token: key.token, body });
-    expect([method, path, answer.status, answer.body.detail]).toEqual([method, path, 403, "Only people can do this, not keys"]);
-  }
+  ] as const)
+    for (const { access, token } of keys) {
+      const answer = await world.call(method, path, { token, body });
+      const refusal = [403, "Only people can do this, not keys"];
+      expect([access, method, path, answer.status, answer.body.detail]).toEqual([access, method, path, ...refusal]);
+    }
 });
 
 test("a key with admin access acts as an admin and never as an owner", async () => {
@@ -451,17 +459,33 @@ test("people see and revoke their own personal keys, admins see and revoke all o
   expect((await world.call("DELETE", `/api/v1/keys/${id}`, { token: home.owner.token })).status).toBe(200);
 });
 
+/** Returns how many rows the database has of a key, its tokens, and the user as which it acts. */
+const countRows = async ({ id }: { id: string }) => [
+  await world.db.$count(api_keys, eq(api_keys.id, id)),
+  await world.db.$count(api_key_tokens, eq(api_key_tokens.key_id, id)),
+  await world.db.$count(users, eq(users.id, id)),
+];
+
 test("an organization is removed with its keys", async () => {
   const tenant = await world.tenant("ending");
   const key = await keyOf({}, tenant);
+  expect(await countRows(key)).toEqual([1, 1, 1]);
   expect((await world.call("DELETE", "/organizations/me", { token: tenant.owner.token })).status).toBe(200);
   expect((await list(key, "/api/v1/boards")).status).toBe(401);
+  expect(await countRows(key)).toEqual([0, 0, 0]);
 });
 
-test("a person whose organizations have only keys left can delete the account", async () => {
+test("a person whose organizations have only keys left can delete the account, and the organizations and keys go with it", async () => {
   const tenant = await world.tenant("leaving");
-  await keyOf({}, tenant);
+  const own = (await createOwn(tenant.owner, {})).body;
+  const keys = [await keyOf({}, tenant), { id: own.id as string, token: own.key as string }];
+  for (const key of keys) expect((await list(key, "/api/v1/boards")).status).toBe(200);
   expect((await world.call("DELETE", "/api/v1/users/me", { token: tenant.owner.token })).status).toBe(200);
+  for (const key of keys) {
+    expect((await list(key, "/api/v1/boards")).status).toBe(401);
+    expect(await countRows(key)).toEqual([0, 0, 0]);
+  }
+  expect(await world.db.$count(organizations, eq(organizations.id, tenant.organization_id))).toBe(0);
 });
 
 test("the MCP tools accept a key and apply its rights", async () => {

@@ -151,13 +151,16 @@ describe.each(["/organizations/me", "/api/v1/organizations/me"])("members under 
     await setRole(owner, second.member_id, "member");
   });
 
-  test("no one can remove themselves, and only owners can remove owners", async () => {
+  test("no one can remove themselves, only owners can remove owners, and a refusal changes nothing", async () => {
+    const listMembers = async () => (await call(owner, "GET", "/members?limit=200")).body;
+    const before = await listMembers();
     for (const person of [owner, admin]) {
       const refused = await remove(person, person.member_id);
       expect([refused.status, refused.body]).toEqual([403, { detail: "You cannot remove yourself from the organization" }]);
     }
     const refused = await remove(admin, owner.member_id);
     expect([refused.status, refused.body]).toEqual([403, { detail: "Only owners can remove owners" }]);
+    expect(await listMembers()).toEqual(before);
     const second = await addMember(world, home, "owner");
     const removed = await remove(owner, second.member_id);
     expect([removed.status, removed.body]).toEqual([200, { ok: true }]);

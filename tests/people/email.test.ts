@@ -53,12 +53,17 @@ test("on the page of a decision, an answer with text that PostgreSQL cannot stor
   expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
 });
 
-test("a decision button in a mail works once, and a later decision with the button changes nothing", async () => {
+test("a decision button in a mail works once; a later decision changes nothing, and its answer says who decided", async () => {
   const home = await addTenant("bob");
   const { id } = await requestApproval(world, home);
   await world.drain();
   const token = tokenOf("bob");
-  expect((await decide({ token, status: "rejected" })).body).toMatchObject({ status: "rejected", is_first: true });
+  const decided = { status: "rejected", decided_by: "bob" };
+  expect((await decide({ token, status: "rejected" })).body).toEqual({ ...decided, is_first: true });
+  expect((await decide({ token, status: "approved" })).body).toEqual({ ...decided, is_first: false });
+  const form = new URLSearchParams({ token, status: "approved" });
+  const page = await (await world.app.request("/decide", { method: "POST", body: form })).text();
+  expect(page).toContain("<p>Rejected by bob.</p><p>It was decided before, so nothing has changed.</p>");
   await world.call("PATCH", `/api/v1/boards/${home.board_id}/approvals/${id}`, {
     token: home.owner.token,
     body: { status: "pending" },
@@ -67,7 +72,7 @@ test("a decision button in a mail works once, and a later decision with the butt
   expect(await readApproval(home, id)).toMatchObject({ status: "pending" });
 });
 
-test("when several people decide from their mails, only the first decision counts", async () => {
+test("when several people decide from their mails, only the first decision counts, and later answers say who decided", async () => {
   const home = await addTenant("cleo");
   const second = await world.member("dora", home, "member", { write: true });
   await world.db.update(users).set({ email: "dora@example.com" }).where(eq(users.auth_subject, "dora"));
@@ -77,7 +82,7 @@ test("when several people decide from their mails, only the first decision count
   const first = await decide({ token: tokenOf("cleo"), status: "approved" });
   const later = await decide({ token: tokenOf("dora"), status: "rejected" });
   expect(first.body).toMatchObject({ status: "approved", is_first: true });
-  expect(later.body).toMatchObject({ status: "approved", is_first: false, decided_by: expect.any(String) });
+  expect(later.body).toMatchObject({ status: "approved", is_first: false, decided_by: "cleo" });
   expect(await readApproval(home, id)).toMatchObject({ status: "approved" });
 });
 

@@ -6,6 +6,7 @@ import { type JobKind, RETRY_POLICIES, queueOf } from "@board/core/job/kinds";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, inArray } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { agentsOf } from "../support/fake-gateway/config.ts";
 import { isAccepted } from "../support/http.ts";
 import type { DialectName } from "../support/fake-gateway/dialect.ts";
 import { jobsOf, listRunAgents, listRuns, startSyncFixture, type SyncFixture } from "../support/sync-fixture.ts";
@@ -130,15 +131,22 @@ describe("an asynchronous sync", () => {
     expect((await run(run_id)).body).toMatchObject({ status: "done", result: { errors: [], total_synced: 0 } });
   });
 
-  test("an entry of the main agent that cannot be created is reported, even when the main agent is not synced", async () => {
-    const { sync, run, fake, main, remove } = await start();
+  test("the main agent's entry is created even when the agent is not synced, and a failure is reported", async () => {
+    const { sync, run, fake, main, remove, written } = await start();
+    const syncOthers = async () => {
+      const { run_id } = (await sync("include_main=false", ASYNC)).body;
+      await world.drain();
+      return (await run(run_id)).body.result;
+    };
+    const entries = () => agentsOf(fake.host.config.file(), fake.host.dialect);
+    const entry = { id: main.entry_id, workspace: main.workspace };
     remove(main);
     fake.failNext("agents.create", { message: "no more agents" });
-    const { run_id } = (await sync("include_main=false", ASYNC)).body;
-    await world.drain();
-    expect((await run(run_id)).body.result.errors).toMatchObject([
-      { agent_id: main.id, board_id: null, error: "no more agents" },
-    ]);
+    expect((await syncOthers()).errors).toMatchObject([{ agent_id: main.id, board_id: null, error: "no more agents" }]);
+    expect(entries()).not.toContainEqual(expect.objectContaining({ id: main.entry_id }));
+    expect(await syncOthers()).toMatchObject({ errors: [], total_synced: 2, main_updated: false });
+    expect(entries()).toContainEqual(expect.objectContaining(entry));
+    expect(written(main)).toEqual([]);
   });
 });
 

@@ -105,7 +105,7 @@ describe("concurrent dependency edits", () => {
     expect(await listDependencyCycles(world, crew.board_id)).toEqual([]);
   });
 
-  test("a task that is started, restarted or created while its dependency is reopened stays neither assigned nor in progress or review", async () => {
+  test("a task that is started, restarted or created while its dependency is reopened does not stay assigned, in progress or in review", async () => {
     const crew = await addRaceBoard(world, home, 2);
     const [first, second] = crew.workers as [(typeof crew.workers)[0], (typeof crew.workers)[0]];
     const outcomes = new Set<number>();
@@ -133,7 +133,8 @@ describe("concurrent dependency edits", () => {
       );
       expectOnly(answers, [200, 409]);
       expect(answers[0]!.status).toBe(200);
-      for (const { status } of answers) outcomes.add(status);
+      // Reopening and the assignment by a person are always accepted. Of the others, some must win the race and some lose it.
+      for (const { status } of answers.slice(2)) outcomes.add(status);
       expect(await listBlockedTasksInWork(world, board_id)).toEqual([]);
     }
     expect(outcomes).toEqual(new Set([200, 409]));
