@@ -11,8 +11,9 @@ const ADDRESS = "owner@example.com";
 const TARGET = "p95 2 s";
 
 /**
- * Measures the time from the request for an approval until the mail server receives the mail about it. Requests are sent one after
- * the other, and at 20 a second, where several approvals may share a mail. The baseline sends mails without the service.
+ * Measures the time from the request for an approval until the mail server receives the mail about it: first with requests that
+ * are sent one after the other, then with 20 requests a second, where several approvals may share a mail. The baseline sends mails
+ * without the service.
  */
 export async function benchReaching(place: BenchEnvironment): Promise<Row[]> {
   const { db, board, waitForJobs } = place;

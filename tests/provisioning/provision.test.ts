@@ -235,7 +235,7 @@ describe("the files of a provisioned agent", () => {
 describe("agents created by other operations", () => {
   const NO_RESET = { reset: false, wake: true };
 
-  test("the files of a worker that a lead created have the profile of the oldest owner", async () => {
+  test("the job for a worker that a lead created asks for a reset and a wake-up, permits no reply on its channel, and names no user", async () => {
     const lea = await addAgent(world, home, board_id, { name: "Lea", is_board_lead: true });
     const made = await world.call("POST", "/api/v1/agent/agents", { agent: lea.auth_token, body: { name: "Wim" } });
     // If the route for leads refuses the request, the lead uses the general route.

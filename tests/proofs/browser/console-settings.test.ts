@@ -82,7 +82,7 @@ test("a person writes into the memory of a board, under a key and into the chat,
   expect(view.errors).toEqual([]);
 });
 
-test("a group of boards is changed, its heartbeat counts agents without a host, and its boards stay when it is removed", async () => {
+test("a group of boards is changed, a heartbeat set for it reports agents without a host, and its boards stay when it is removed", async () => {
   const group = await api.post("/api/v1/board-groups", { body: { name: "Coast" } });
   await api.patch("/api/v1/boards/{board_id}", { params, body: { board_group_id: group.id } });
   await view.go("#/organization/groups");

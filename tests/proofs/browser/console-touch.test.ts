@@ -10,7 +10,7 @@ const params = { path: { board_id } };
 const WIDTH = 390;
 /** Longer than a finger has to rest on a card. */
 const PRESS_MS = 3_000;
-/** Between attempts to tap, so that a page that is still moving comes to rest. */
+/** Waits longer between attempts to tap, so that a page that is still moving comes to rest. */
 const SLOW = { ...WAIT, interval: 1_000 };
 const view = await openConsole(await browser.createBrowserContext(), service.link);
 await view.hasCards("inbox", ["Paint the fence"]);

@@ -107,8 +107,8 @@ function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void 
 type Watch = (element: Element, onChange: (entry: IntersectionObserverEntry) => void) => () => void;
 
 /**
- * Returns a function that reports when an element comes near the visible part of the file or leaves it. Few elements that came near
- * are reported in one frame, so that fast scrolling draws few lines at a time.
+ * Returns a function that reports when an element comes near the visible part of the file or leaves it. In each frame, it reports
+ * only a few of the elements that came near, so that fast scrolling draws few lines at a time.
  */
 function createWatcher(): Watch {
   const handlers = new Map<Element, (entry: IntersectionObserverEntry) => void>();

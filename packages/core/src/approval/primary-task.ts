@@ -16,7 +16,7 @@ export async function replacePrimaryTask(ctx: Context, task_id: string): Promise
     .for("no key update");
   const approval_ids = locked.filter((approval) => approval.task_id === task_id).map(({ id }) => id);
   if (approval_ids.length === 0) return;
-  // This is a separate statement. The statement above may have waited for locks, and only a later statement sees links that were
+  // This is a separate statement. The statement above may have waited for locks, and only a later statement sees that links were
   // removed during the wait.
   const nextTask = sql`(
     select link.task_id from ${approval_task_links} as link

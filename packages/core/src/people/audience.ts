@@ -19,7 +19,7 @@ export interface Audience {
 
 export const isDecision = ({ type }: Pick<Alert, "type">): boolean => type === "approval.requested" || type === "question.asked";
 
-/** Returns the next people, by id after `after`, whom an alert concerns and who may know about it. */
+/** Returns the next people after the id `after`, in the order of their ids, whom an alert concerns and who may know about it. */
 export async function readAudience(ctx: Context, alert: Alert, after: string | null): Promise<Audience> {
   if (!isDecision(alert)) return { user_ids: await findMembers(ctx, alert, audienceOf(alert), after), group: null };
   const groups = alert.group ? [alert.group] : groupsAfter(alert.escalation?.after ?? null);

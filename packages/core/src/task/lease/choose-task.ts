@@ -28,7 +28,7 @@ interface Choice {
 export interface ChosenTask {
   id: string | null;
   board_id: string | null;
-  /** True if a lease on one of the boards has expired, so that the choice may be wrong. */
+  /** Whether a lease on one of the boards has expired. In that case the choice may be wrong. */
   has_expired: boolean;
 }
 
