@@ -47,7 +47,7 @@ describe("PostgreSQL behind the Neon proxy", () => {
     await template.query("create table things as select 7 as number");
     await template.end();
     // A template may have no open session, and the server notices a closed session a moment later.
-    const url = await vi.waitFor(() => postgres.createDatabase("copy", "template"));
+    const url = await vi.waitFor(() => postgres.createDatabase("copy", "template"), { timeout: 30_000 });
     const copy = new Pool({ connectionString: url });
     expect((await copy.query("select number from things")).rows).toEqual([{ number: 7 }]);
     await copy.end();

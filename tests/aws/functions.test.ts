@@ -246,7 +246,7 @@ test("the stream function answers other requests with the service's ordinary err
   expect(await ask("GET", "/api/v1/tags", asOwner)).toEqual([404, '{"detail":"Not Found"}']);
   // The log line may come after the answer. The earlier refusal had no credential, so only this one is counted.
   expect(await ask("GET", "/api/v1/agents/stream", { authorization: "Bearer wrong" })).toEqual([401, expect.any(String)]);
-  await vi.waitFor(() => expect(metricsOf(streams)).toMatchObject([{ AuthFailures: 1 }]));
+  await vi.waitFor(() => expect(metricsOf(streams)).toMatchObject([{ AuthFailures: 1 }]), { timeout: 30_000 });
   expect(await ask("POST", "/api/v1/agents/stream", asOwner)).toEqual([405, '{"detail":"Method Not Allowed"}']);
 });
 

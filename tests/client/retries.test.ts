@@ -146,7 +146,7 @@ test("a stream that the service asks to wait for years does not ask again at onc
   const later = answer(503, { "retry-after": "999999999" });
   const { client, sent } = clientWith([later, later, later]);
   const reading = rejection(client.stream("/api/v1/changes/stream", { signal: over.signal }).next());
-  await expect.poll(() => sent.length).toBe(1);
+  await expect.poll(() => sent.length, { timeout: 30_000 }).toBe(1);
   // A timer that is set for too long fires after a millisecond.
   await new Promise((resolve) => setTimeout(resolve, 300));
   over.abort();

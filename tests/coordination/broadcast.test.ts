@@ -142,7 +142,7 @@ test("a broadcast to many boards without a lead occupies no more than five conne
   const { answer, blocked } = await world.db.transaction(async (other) => {
     await other.select({ id: boards.id }).from(boards).where(inArray(boards.id, board_ids)).for("update");
     const answer = broadcast({ board_ids });
-    await expect.poll(countBlocked, { interval: 50 }).toBeGreaterThanOrEqual(5);
+    await expect.poll(countBlocked, { interval: 50, timeout: 30_000 }).toBeGreaterThanOrEqual(5);
     return { answer, blocked: await countBlocked() };
   });
   expect([blocked, (await answer).body.sent]).toEqual([5, 12]);

@@ -57,7 +57,7 @@ const problemOf = async (work: Promise<unknown>): Promise<string> => {
   expect(error.message).not.toMatch(/127\.0\.0\.1:|ECONN|ENOTFOUND|certificate|socket/);
   return error.problem;
 };
-const allClosed = () => vi.waitFor(() => expect(connections.size).toBe(0));
+const allClosed = () => vi.waitFor(() => expect(connections.size).toBe(0), { timeout: 30_000 });
 
 test.each(REFUSED_URLS)("the URL %j is refused: only https without credentials is fetched", async (url) => {
   expect(await problemOf(web.get(url, LIMITS))).toBe("refused_address");

@@ -84,7 +84,7 @@ test("jobs leased at the same moment are all delivered, and when two choose the 
     await server.world.db.transaction(async (db) => {
       await db.execute(sql`lock table jobs in share mode`);
       delivered = Promise.all(ids.map((id) => deliver(world.context(), id)));
-      await vi.waitFor(async () => expect(await countWaiting()).toBe(LANES.length));
+      await vi.waitFor(async () => expect(await countWaiting()).toBe(LANES.length), { timeout: 30_000 });
     });
     await delivered;
   }
@@ -108,10 +108,13 @@ test("a process waits for a host that another process found down, and only one j
   for (const world of worlds) world.elapse(3_000);
   const trials = deliverAll(ids.slice(1));
   // The circuit is marked as being on trial before the trial's job is leased.
-  const tried = await vi.waitUntil(async () => {
-    const running = (await listAll()).filter(({ status }) => status === "running");
-    return running.length > 0 && running;
-  });
+  const tried = await vi.waitUntil(
+    async () => {
+      const running = (await listAll()).filter(({ status }) => status === "running");
+      return running.length > 0 && running;
+    },
+    { timeout: 30_000 },
+  );
   expect(tried).toHaveLength(1);
   expect(await server.world.db.select().from(gateway_circuits)).toMatchObject([{ half_open: true }]);
   await trials;

@@ -143,7 +143,7 @@ test("jobs that outlive their organization share one budget", async () => {
     [null, null, null, "organization"],
   ]);
   host.calls[0]!.answer();
-  await vi.waitUntil(async () => (await heldBy([ids[3]!]))[0] === null);
+  await vi.waitUntil(async () => (await heldBy([ids[3]!]))[0] === null, { timeout: 30_000 });
 });
 
 test("with a budget of 0 no job waits for a slot", async () => {

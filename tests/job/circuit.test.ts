@@ -124,7 +124,7 @@ describe("a trial call to a host that was down", () => {
     host.faults.delays_ms["chat.send"] = 300;
     world.elapse(FIRST_WAIT_MS);
     const trial = work(ids[1]!);
-    await vi.waitUntil(async () => (await findCircuit())?.half_open === true);
+    await vi.waitUntil(async () => (await findCircuit())?.half_open === true, { timeout: 30_000 });
     await work(ids[2]!);
     expect(await getJob(world, ids[2]!)).toMatchObject({ status: "queued", attempts: 0, held_by: "circuit" });
     await trial;
@@ -142,9 +142,9 @@ describe("a trial call to a host that was down", () => {
     host.calls.length = 0;
     world.elapse(FIRST_WAIT_MS);
     void work(ids[1]!).catch(() => {});
-    await vi.waitUntil(async () => (await findCircuit())?.half_open === true);
+    await vi.waitUntil(async () => (await findCircuit())?.half_open === true, { timeout: 30_000 });
     // The worker hangs in its call before the clock moves on.
-    await vi.waitUntil(() => host.calls.some(({ method }) => method === "chat.send"));
+    await vi.waitUntil(() => host.calls.some(({ method }) => method === "chat.send"), { timeout: 30_000 });
     host.faults.delays_ms = {};
     world.elapse(TRIAL_MS * 1.25);
     await work(ids[2]!);

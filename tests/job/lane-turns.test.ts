@@ -71,7 +71,7 @@ test("payloads that arrive while their agent is being notified follow in order, 
     ]);
   }
   host.calls[PAYLOADS]!.answer();
-  await vi.waitUntil(async () => (await statusOf(others.at(-1)!)) === "done");
+  await vi.waitUntil(async () => (await statusOf(others.at(-1)!)) === "done", { timeout: 30_000 });
   // The first answer also records that the host is reachable.
   expect(costs.slice(1)).toEqual(Array(PAYLOADS - 1).fill(3));
 });
@@ -80,7 +80,7 @@ test("a payload that arrives after its agent was idle again is notified", async 
   for (const turn of [0, 1]) {
     const job = await notify();
     (await host.call(turn)).answer();
-    await vi.waitUntil(async () => (await statusOf(job)) === "done");
+    await vi.waitUntil(async () => (await statusOf(job)) === "done", { timeout: 30_000 });
   }
   expect(host.calls).toHaveLength(2);
 });
@@ -90,8 +90,8 @@ test("a notification that fails stays ahead of the next one, and gets a wake-up 
   const call = await host.call(0);
   const second = await notify();
   call.fail("busy");
-  await vi.waitUntil(async () => (await getJob(world, first.id)).last_error !== null);
-  await vi.waitUntil(async () => (await getJob(world, first.id)).sent_at !== null);
+  await vi.waitUntil(async () => (await getJob(world, first.id)).last_error !== null, { timeout: 30_000 });
+  await vi.waitUntil(async () => (await getJob(world, first.id)).sent_at !== null, { timeout: 30_000 });
   expect(await getJob(world, first.id)).toMatchObject({ status: "queued", attempts: 1 });
   expect(await getJob(world, second.id)).toMatchObject({ status: "queued", attempts: 0 });
   expect(host.calls).toHaveLength(1);
@@ -107,7 +107,7 @@ test("a notification is sent soon even when the answer to its lease is lost with
   const second = await notify();
   call.answer();
   (await host.call(1)).answer();
-  await vi.waitUntil(async () => (await statusOf(second)) === "done");
+  await vi.waitUntil(async () => (await statusOf(second)) === "done", { timeout: 30_000 });
   expect(lost).toHaveLength(1);
   expect(await statusOf(first)).toBe("done");
 });
@@ -122,7 +122,9 @@ test("two processes share the payloads of one agent, and notify it of each paylo
     (await host.call(n)).answer();
     other.requestRelay(everything);
   }
-  await vi.waitUntil(async () => (await Promise.all(all.map(statusOf))).every((status) => status === "done"));
+  await vi.waitUntil(async () => (await Promise.all(all.map(statusOf))).every((status) => status === "done"), {
+    timeout: 30_000,
+  });
   await other.stop();
   expect(host.calls).toHaveLength(PAYLOADS);
 });

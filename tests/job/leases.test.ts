@@ -131,7 +131,7 @@ test("the lease of a slow worker is extended", async () => {
     world.elapse(LEASE_MS / 3);
     await vi.advanceTimersByTimeAsync(LEASE_MS / 3);
     const extended = world.now().getTime() + LEASE_MS / 2;
-    await expect.poll(async () => (await read()).lease_until!.getTime()).toBeGreaterThan(extended);
+    await expect.poll(async () => (await read()).lease_until!.getTime(), { timeout: 30_000 }).toBeGreaterThan(extended);
     await work();
   }
   expect(host.calls).toHaveLength(1);

@@ -45,7 +45,7 @@ async function addGateways(url: string): Promise<string[]> {
 async function failuresBeforeDelivery(): Promise<number> {
   const webhook = await createWebhook(world, other);
   relayAll();
-  await vi.waitUntil(async () => (await ofHostile()).some(({ status }) => status === "running"));
+  await vi.waitUntil(async () => (await ofHostile()).some(({ status }) => status === "running"), { timeout: 30_000 });
   await postPayload(world, webhook);
   relayAll();
   await vi.waitUntil(() => host.messages.length === 1, { timeout: 25_000 });
@@ -69,7 +69,9 @@ test("forty agents on a host that refuses connections do not delay another organ
   relayAll();
   await postPayload(world, await createWebhook(world, other));
   relayAll();
-  await vi.waitUntil(() => host.messages.length === 1);
-  await vi.waitUntil(async () => (await ofHostile()).every(({ attempts, held_by }) => attempts > 0 || held_by === "circuit"));
+  await vi.waitUntil(() => host.messages.length === 1, { timeout: 30_000 });
+  await vi.waitUntil(async () => (await ofHostile()).every(({ attempts, held_by }) => attempts > 0 || held_by === "circuit"), {
+    timeout: 30_000,
+  });
   expect((await ofHostile()).filter(({ attempts }) => attempts === 0).length).toBeGreaterThan(AGENTS.length / 2);
 });

@@ -145,7 +145,9 @@ test.each([
     await db.execute(sql`select 1 from organizations where id = ${id} for no key update`);
     await db.execute(sql`${lose()}${owners[0].member_id}`);
     accepting = world.call("POST", "/organizations/invites/accept", { token: guest.token, body: { token } });
-    await vi.waitUntil(async () => rowsOf(await db.execute(sql`select 1 from pg_locks where not granted`)).length > 0);
+    await vi.waitUntil(async () => rowsOf(await db.execute(sql`select 1 from pg_locks where not granted`)).length > 0, {
+      timeout: 30_000,
+    });
   });
   expect((await accepting)?.status).toBe(403);
   expect(await ownersOf(id)).toBe(1);

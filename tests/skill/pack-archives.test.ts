@@ -195,7 +195,7 @@ test("an archive bomb is not unpacked beyond the limit, whether its file is want
     const source = counted((index) => (index === 0 ? head : zeros));
     await expect(readAll(source)).rejects.toMatchObject({ kind: "invalid", message: expect.stringContaining("52428800 bytes") });
     expect(source.taken * 10).toBeLessThan(120);
-    await vi.waitUntil(() => source.left);
+    await vi.waitUntil(() => source.left, { timeout: 30_000 });
   }
 });
 
@@ -223,7 +223,7 @@ test("reading stops at file number 5,001, even if it is a link", async () => {
     const source = counted(() => hundred);
     await expect(readAll(source)).rejects.toMatchObject({ kind: "invalid", message: expect.stringContaining("5000 files") });
     expect(source.taken).toBeLessThan(500);
-    await vi.waitUntil(() => source.left);
+    await vi.waitUntil(() => source.left, { timeout: 30_000 });
   }
 });
 
