@@ -1,10 +1,12 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createFairQueue, type FairQueueLimits, QueueFullError } from "@board/core/values/fair-queue";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
+
+afterEach(() => vi.restoreAllMocks());
 
 const LIMITS: FairQueueLimits = { running: [2, 2, 1], waiting: 0, waiting_of_group: 0, group_units_per_second: 0 };
 
@@ -96,6 +98,20 @@ test("a group that has used up its units per second waits while other groups run
   expect(desk.started).toEqual(["large", "quiet"]);
   await later;
   expect(desk.started).toEqual(["large", "quiet", "later"]);
+});
+
+test("work starts even if the wait of its group ends while the work is being queued", async () => {
+  let clock = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => clock++);
+  for (let units = 2_000; units < 2_012; units++) {
+    clock = 0;
+    const desk = createDesk({ group_units_per_second: 1_000 });
+    const turn = await desk.enter("large", "known", "busy", "x");
+    turn.charge(units);
+    turn.end();
+    await desk.enter("later", "known", "busy", "x");
+    expect(desk.started, `after ${units} units`).toEqual(["large", "later"]);
+  }
 });
 
 test("refused work with invented keys takes no memory", async () => {

@@ -67,10 +67,12 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   const root = createNode(null, "");
   const rates = createRates(limits.group_units_per_second);
   let timer: NodeJS.Timeout | undefined;
+  /** The time of the current decision. If the clock were read twice, a wait could end in between and no timer would be set. */
+  let now = performance.now();
 
   const mayStart = (node: Node, level: number) => {
     const limit = limits.running[level] ?? 0;
-    return (limit === 0 || node.running < limit) && (level !== GROUP_LEVEL || rates.wait_ms(groupKey(node)) === 0);
+    return (limit === 0 || node.running < limit) && (level !== GROUP_LEVEL || rates.wait_ms(groupKey(node), now) === 0);
   };
 
   /** Takes the next waiting piece of work below a node, if one may start. The key of that work moves to the end of its level. */
@@ -87,6 +89,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   }
 
   function startWaiting(): void {
+    now = performance.now();
     for (let next = takeNext(root, 0); next; next = takeNext(root, 0)) {
       change(next.path, 1, -1);
       next.start();
@@ -99,7 +102,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
    */
   function wakeUpForRate(): void {
     const groups = [...root.children.values()].flatMap(({ children }) => [...children.values()]);
-    const waits = groups.filter(({ queued }) => queued > 0).map((group) => rates.wait_ms(groupKey(group)));
+    const waits = groups.filter(({ queued }) => queued > 0).map((group) => rates.wait_ms(groupKey(group), now));
     const wait_ms = Math.min(...waits.filter((ms) => ms > 0));
     clearTimeout(timer);
     if (wait_ms !== Number.POSITIVE_INFINITY) timer = setTimeout(startWaiting, Math.ceil(wait_ms));
@@ -130,6 +133,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   return {
     async enter(keys) {
       const path = findPath(root, keys);
+      now = performance.now();
       // If other work of this key is waiting, no slot is free. Otherwise that work would already have started.
       if (path.every(mayStart) && path.at(-1)!.queued === 0) {
         change(path, 1, 0);
@@ -144,7 +148,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
       change(path, 0, 1);
       await new Promise<void>((start) => {
         path.at(-1)!.waiting.push({ path, start });
-        if (rates.wait_ms(groupKey(path[GROUP_LEVEL] ?? root)) > 0) wakeUpForRate();
+        if (rates.wait_ms(groupKey(path[GROUP_LEVEL] ?? root), now) > 0) wakeUpForRate();
       });
       return createSlot(path);
     },
@@ -166,7 +170,7 @@ function createRates(units_per_second: number) {
       even_at.set(group, Math.max(now, even_at.get(group) ?? 0) + (units / units_per_second) * 1_000);
     },
     /** Returns how many milliseconds the group's next piece of work must wait. */
-    wait_ms: (group: string): number => Math.max(0, (even_at.get(group) ?? 0) - performance.now() - BURST_MS),
+    wait_ms: (group: string, now: number): number => Math.max(0, (even_at.get(group) ?? 0) - now - BURST_MS),
   };
 }
 
