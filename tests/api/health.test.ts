@@ -1,10 +1,10 @@
-import { openPglite } from "@board/core/db/pglite";
 import { jobs } from "@board/core/schema/all-tables";
 import { beforeEach, expect, test } from "vitest";
+import { openEmbedded } from "../support/embedded.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
 /** An empty database without any migration. */
-const database = await openPglite();
+const database = await openEmbedded({ empty: true });
 const world = await setupWorld({ database });
 
 beforeEach(() => {

@@ -1,4 +1,3 @@
-import { openPglite } from "@board/core/db/pglite";
 import {
   agents,
   board_group_memory,
@@ -13,6 +12,7 @@ import {
 import { eq } from "drizzle-orm";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
+import { openEmbedded } from "../support/embedded.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { createWebhook, postPayload } from "../support/webhook.ts";
@@ -199,8 +199,7 @@ test("payloads that are older than the index are not found", async () => {
 });
 
 test("the embedded database finds words and pages by cursor as a server does", async () => {
-  const database = await openPglite();
-  await database.migrate();
+  const database = await openEmbedded();
   const embedded = await createWorld({ database });
   try {
     const { owner, board_id } = await embedded.tenant("embedded");
@@ -216,8 +215,9 @@ test("the embedded database finds words and pages by cursor as a server does", a
     expect(second.headers.get("link")).toBeNull();
   } finally {
     await embedded.close();
+    await database.close();
   }
-}, 120_000);
+});
 
 test("a search finds nothing of another organization, even when one of its words is that organization's id", async () => {
   const secret = `Secret${crypto.randomUUID().slice(0, 8)}`;

@@ -1,9 +1,9 @@
 import { type Database, rowsOf } from "@board/core/db/database";
-import { openPglite } from "@board/core/db/pglite";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { type SQL, sql } from "drizzle-orm";
 import { expect, onTestFinished, test } from "vitest";
+import { openEmbedded } from "../support/embedded.ts";
 import { setup } from "../support/fixtures.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { createMigrations } from "./migration-folder.ts";
@@ -116,8 +116,8 @@ test("an index that is dropped concurrently stays in use until the one that repl
   expect(await names()).toEqual([{ name: "things_name" }]);
 });
 
-test("the embedded database builds the index in the migration", { timeout: 120_000 }, async () => {
-  const database = await openPglite();
+test("the embedded database builds the index in the migration", async () => {
+  const database = await openEmbedded({ empty: true });
   onTestFinished(() => database.close());
   await database.migrate(await createMigrations(TABLE, INDEX));
   expect(await readIndexes(database)).toEqual([{ id: expect.any(Number), valid: true }]);

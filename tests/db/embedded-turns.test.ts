@@ -1,12 +1,12 @@
-import { openPglite } from "@board/core/db/pglite";
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
+import { openEmbedded } from "../support/embedded.ts";
 
 const STATEMENTS = 20;
 
 // The event loop accepts one connection per turn. Without these turns, a new connection would wait for all requests before it.
 test("the event loop turns before every statement of the embedded database, even in a transaction", async () => {
-  const database = await openPglite();
+  const database = await openEmbedded();
   const { db } = database;
   let turns = 0;
   let next = setImmediate(function count() {
