@@ -2,18 +2,13 @@ import { scheduled } from "@board/api/work/schedules";
 import { expect, test } from "vitest";
 import { openReader } from "../change/reader.ts";
 import { renew, setupWorld } from "../support/fixtures.ts";
-import { addTask } from "../support/task.ts";
+import { startRun } from "../support/run.ts";
 
 /** Only `elapse` moves the clock, so that a slow machine does not reach the next entry. */
 const started = new Date();
 const world = await setupWorld({ clock: () => started });
 const home = renew((n) => world.tenant(`tenant-${n}`));
-const task = renew(() => addTask(world, home));
-const run = renew(async () => {
-  await world.call("PUT", `/api/v1/agent/boards/${home.board_id}/tasks/${task.id}/lease`, { agent: home.worker.token, body: {} });
-  const { body } = await world.call("GET", `/api/v1/boards/${home.board_id}/tasks/${task.id}`, owner());
-  return { id: body.run.id as string };
-});
+const run = renew(() => startRun(world, home));
 /** Reads the changes of runs and tasks since the last call, as sorted lines such as `run updated`. */
 const feed = renew(async () => {
   const reader = await openReader(world, owner(), "types=run,task");
@@ -22,10 +17,10 @@ const feed = renew(async () => {
 
 const owner = () => ({ token: home.owner.token });
 const post = (from: number, ...steps: object[]) =>
-  world.call("POST", `/api/v1/agent/runs/${run.id}/steps`, { agent: home.worker.token, body: { from, steps } });
+  world.call("POST", `/api/v1/agent/runs/${run.run_id}/steps`, { agent: home.worker.token, body: { from, steps } });
 const report = (entry: object, agent = home.worker.token) =>
   world.call("POST", "/api/v1/agent/usage", { agent, body: { entries: [{ input_tokens: 10, ...entry }] } });
-const stop = () => world.call("POST", `/api/v1/boards/${home.board_id}/runs/${run.id}/stop`, { ...owner(), body: {} });
+const stop = () => world.call("POST", `/api/v1/boards/${home.board_id}/runs/${run.run_id}/stop`, { ...owner(), body: {} });
 const sweep = () => scheduled.lifecycle(world.context());
 const say = { kind: "message", text: "Hello" };
 const use = (key: string) => ({ kind: "usage", key, input_tokens: 10 });
@@ -51,10 +46,10 @@ test("steps with usage write at most one entry in the changes feed for the run a
 });
 
 test("reports of usage write at most one entry in the changes feed for the run and one for its task in two seconds", async () => {
-  for (const key of ["one", "two", "three"]) await report({ key, run_id: run.id });
+  for (const key of ["one", "two", "three"]) await report({ key, run_id: run.run_id });
   expect(await feed.lines()).toEqual(BOTH);
   world.elapse(2_000);
-  await report({ key: "four", task_id: task.id });
+  await report({ key: "four", task_id: run.task_id });
   expect(await feed.lines()).toEqual(BOTH);
 });
 
@@ -114,6 +109,6 @@ test("usage that is delivered after the end of its run reaches the changes feed"
 });
 
 test("usage of an agent without a run on the task writes an entry of the changes feed for the task", async () => {
-  await report({ key: "plan", task_id: task.id }, home.lead.token);
+  await report({ key: "plan", task_id: run.task_id }, home.lead.token);
   expect(await feed.lines()).toEqual(["task updated"]);
 });

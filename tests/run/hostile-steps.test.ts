@@ -1,17 +1,15 @@
 import { expect, test } from "vitest";
 import { renew, setupWorld } from "../support/fixtures.ts";
+import { startRun } from "../support/run.ts";
 import { listen } from "../support/sse.ts";
-import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
+import { createTeam, type Team } from "../support/task-rules.ts";
 
 const world = await setupWorld();
 
 /** Adds a team whose worker has begun a run. */
 async function begin(name: string): Promise<{ team: Team; run_id: string }> {
   const team = await createTeam(world, name);
-  const { id } = await addTask(world, team);
-  await world.call("PUT", `${agentTaskPath(team, id)}/lease`, { agent: team.worker.token, body: {} });
-  return { team, run_id: (await world.call("GET", taskPath(team, id), { token: team.owner.token })).body.run.id };
+  return { team, run_id: (await startRun(world, team)).run_id };
 }
 const home = renew((n) => begin(`home-${n}`));
 

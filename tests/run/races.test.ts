@@ -1,21 +1,14 @@
 import { runs, tasks } from "@board/core/schema/all-tables";
 import { and, eq, sql } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
-import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
+import { startRun } from "../support/run.ts";
 import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, type Team } from "../support/task-rules.ts";
-import type { World } from "../support/world.ts";
+import { agentTaskPath, createTeam } from "../support/task-rules.ts";
 
-let server: ServerWorld;
-let world: World;
-let team: Team;
-
-beforeAll(async () => {
-  server = await openServerWorld();
-  ({ world } = server);
-  team = await createTeam(world, "home");
-  return () => server.close();
-});
+const { world } = await setup(openServerWorld());
+const team = await createTeam(world, "home");
 
 test("a task has at most one running run while agents take it and give it back, and people move and stop it", async () => {
   const { id } = await addTask(world, team);
@@ -55,11 +48,10 @@ test("a task has at most one running run while agents take it and give it back, 
 }, 120_000);
 
 test("a second running run of a task is refused by the database", async () => {
-  const { id } = await addTask(world, team);
-  await world.call("PUT", `${agentTaskPath(team, id)}/lease`, { agent: team.worker.token, body: {} });
+  const { task_id } = await startRun(world, team);
   const run = {
     board_id: team.board_id,
-    task_id: id,
+    task_id,
     agent_id: team.second.id,
     agent_name: "x",
     fence: 9,

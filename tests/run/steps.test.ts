@@ -1,27 +1,20 @@
 import { run_steps, runs } from "@board/core/schema/all-tables";
 import { scheduled } from "@board/api/work/schedules";
 import { asc, eq } from "drizzle-orm";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { startRun } from "../support/run.ts";
 import { listen } from "../support/sse.ts";
-import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createTeam, type Team } from "../support/task-rules.ts";
 
-let world: World;
+const world = await setupWorld();
 let team: Team;
 let run_id: string;
-let task_id: string;
 let teams = 0;
 
-beforeAll(async () => {
-  world = await createWorld();
-  return () => world.close();
-});
 beforeEach(async () => {
   team = await createTeam(world, `steps-${++teams}`);
-  ({ id: task_id } = await addTask(world, team));
-  await world.call("PUT", `${agentTaskPath(team, task_id)}/lease`, { agent: team.worker.token, body: {} });
-  run_id = (await asOwner("GET", taskPath(team, task_id))).body.run.id;
+  ({ run_id } = await startRun(world, team));
 });
 
 const DAY = 86_400_000;

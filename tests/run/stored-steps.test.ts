@@ -5,34 +5,23 @@ import { scheduled } from "@board/api/work/schedules";
 import { moveOldSteps } from "@board/core/run/steps/move";
 import { run_steps } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { addTask } from "../support/task.ts";
-import { agentTaskPath, createTeam, taskPath, type Team } from "../support/task-rules.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import { startRun } from "../support/run.ts";
+import { createTeam, taskPath } from "../support/task-rules.ts";
 
 const DAY = 86_400_000;
-let world: World;
-let team: Team;
-let folder: string;
-
-beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), "steps-"));
-  world = await createWorld({ environment: { WEBHOOK_BODY_STORAGE: folder } });
-  team = await createTeam(world, "home");
-  return async () => {
-    await world.close();
-    rmSync(folder, { recursive: true });
-  };
-});
+const folder = mkdtempSync(path.join(tmpdir(), "steps-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const world = await setupWorld({ environment: { WEBHOOK_BODY_STORAGE: folder } });
+const team = await createTeam(world, "home");
 
 const asOwner = (method: string, target: string, body?: object) =>
   world.call(method, target, { token: team.owner.token, ...(body ? { body } : {}) });
 const objects = () => readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
 
 test("steps of an ended run move to the body storage, can still be read unchanged, and are deleted with their task", async () => {
-  const { id } = await addTask(world, team);
-  await world.call("PUT", `${agentTaskPath(team, id)}/lease`, { agent: team.worker.token, body: {} });
-  const run_id = (await asOwner("GET", taskPath(team, id))).body.run.id;
+  const { task_id, run_id } = await startRun(world, team);
   const steps = Array.from({ length: 60 }, (_, index) => ({ kind: "message", text: `Step ${index} ${crypto.randomUUID()}` }));
   for (const from of [0, 60])
     await world.call("POST", `/api/v1/agent/runs/${run_id}/steps`, { agent: team.worker.token, body: { from, steps } });
@@ -55,15 +44,13 @@ test("steps of an ended run move to the body storage, can still be read unchange
   await scheduled.bodies(world.context());
   expect(objects()).toBe(2);
 
-  expect((await asOwner("DELETE", taskPath(team, id))).status).toBe(200);
+  expect((await asOwner("DELETE", taskPath(team, task_id))).status).toBe(200);
   await scheduled.bodies(world.context());
   expect(objects()).toBe(0);
 });
 
 test("the move of a long run's steps ends at its time limit, and a later call moves the rest", async () => {
-  const { id } = await addTask(world, team);
-  await world.call("PUT", `${agentTaskPath(team, id)}/lease`, { agent: team.worker.token, body: {} });
-  const run_id = (await asOwner("GET", taskPath(team, id))).body.run.id;
+  const { run_id } = await startRun(world, team);
   for (const from of [0, 1, 2]) {
     const body = { from, steps: [{ kind: "message", text: "Done" }] };
     await world.call("POST", `/api/v1/agent/runs/${run_id}/steps`, { agent: team.worker.token, body });

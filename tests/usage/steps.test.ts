@@ -2,21 +2,17 @@ import { runs } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { renew, setupWorld } from "../support/fixtures.ts";
-import { addTask } from "../support/task.ts";
+import { startRun } from "../support/run.ts";
 
 const world = await setupWorld();
 const home = renew((n) => world.tenant(`tenant-${n}`));
-const task = renew(() => addTask(world, home));
-const run_id = renew(async () => {
-  await world.call("PUT", `/api/v1/agent/boards/${home.board_id}/tasks/${task.id}/lease`, { agent: home.worker.token, body: {} });
-  return { id: (await read(`/api/v1/boards/${home.board_id}/tasks/${task.id}`)).run.id as string };
-});
+const run = renew(() => startRun(world, home));
 
 const owner = () => ({ token: home.owner.token });
 const read = async (path: string) => (await world.call("GET", path, owner())).body;
-const readRun = () => read(`/api/v1/boards/${home.board_id}/runs/${run_id.id}`);
+const readRun = () => read(`/api/v1/boards/${home.board_id}/runs/${run.run_id}`);
 const post = (from: number, steps: object[], agent = home.worker.token) =>
-  world.call("POST", `/api/v1/agent/runs/${run_id.id}/steps`, { agent, body: { from, steps } });
+  world.call("POST", `/api/v1/agent/runs/${run.run_id}/steps`, { agent, body: { from, steps } });
 const report = (entry: object) =>
   world.call("POST", "/api/v1/agent/usage", { agent: home.worker.token, body: { entries: [entry] } });
 const totalTokens = async () => (await read("/api/v1/metrics/usage?group_by=agent")).total.work.total_tokens;
@@ -29,7 +25,7 @@ test("a step with usage counts for its run, its task and the figures, and is sto
   const { usage, steps } = await readRun();
   expect(usage).toMatchObject({ input_tokens: 105, output_tokens: 20, cost_usd: "0.5", turns: 2, models: [{ model: "opus" }] });
   expect(steps).toBe(3);
-  expect((await read(`/api/v1/boards/${home.board_id}/tasks/${task.id}`)).usage).toMatchObject({ total_tokens: 125 });
+  expect((await read(`/api/v1/boards/${home.board_id}/tasks/${run.task_id}`)).usage).toMatchObject({ total_tokens: 125 });
   expect(await totalTokens()).toBe(125);
 });
 
@@ -39,7 +35,7 @@ test("a repeated batch of steps, one that overlaps and a report with the same ke
   expect((await post(0, steps)).body.next).toBe(2);
   expect((await post(1, [steps[1]!, SAY])).body.next).toBe(3);
   const { kind: _kind, ...entry } = USED;
-  expect((await report({ ...entry, run_id: run_id.id })).body).toMatchObject({ accepted: 0, repeated: 1 });
+  expect((await report({ ...entry, run_id: run.run_id })).body).toMatchObject({ accepted: 0, repeated: 1 });
   expect(await totalTokens()).toBe(127);
 });
 
@@ -58,7 +54,7 @@ test("a batch of steps that is refused counts no usage", async () => {
 });
 
 test("a full run drops a step but counts its usage", async () => {
-  await world.db.update(runs).set({ steps: 100_001, steps_full: true }).where(eq(runs.id, run_id.id));
+  await world.db.update(runs).set({ steps: 100_001, steps_full: true }).where(eq(runs.id, run.run_id));
   expect((await post(100_001, [USED])).body).toEqual({ next: 100_001, full: true });
   expect((await readRun()).usage.input_tokens).toBe(100);
 });
@@ -76,7 +72,7 @@ test("a step counts on its own day, and a step from long ago on the oldest day t
 });
 
 test("a budget that a step reaches stops the run, stores the step, and refuses the agent's next writes", async () => {
-  const body = { scope: "task", scope_id: task.id, limit: { cost_usd: "0.4" }, period: "total" };
+  const body = { scope: "task", scope_id: run.task_id, limit: { cost_usd: "0.4" }, period: "total" };
   const budget = (await world.call("POST", "/api/v1/budgets", { ...owner(), body })).body;
   expect((await post(0, [SAY, USED])).body).toEqual({ next: 2, full: false });
   expect(await readRun()).toMatchObject({ status: "stopped", ended_reason: "The budget is spent.", steps: 2 });
@@ -94,7 +90,7 @@ test("steps without usage cost one statement in addition to the authentication",
 });
 
 test("a day after the end of the run, steps are refused and their usage is not counted", async () => {
-  await world.call("POST", `/api/v1/boards/${home.board_id}/runs/${run_id.id}/stop`, { ...owner(), body: {} });
+  await world.call("POST", `/api/v1/boards/${home.board_id}/runs/${run.run_id}/stop`, { ...owner(), body: {} });
   world.elapse(86_400_000 + 60_000);
   expect((await post(0, [USED])).body.detail.code).toBe("run_closed");
   expect((await readRun()).usage).toMatchObject({ input_tokens: 0, turns: 0 });
