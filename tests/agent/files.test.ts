@@ -75,13 +75,6 @@ test("the files of an agent without a host are the instructions that it reads it
   ]);
 });
 
-test("members and other organizations cannot read the files of an agent", async () => {
-  const member = await world.member("reader", home, "member", { write: true });
-  const stranger = await world.tenant("stranger");
-  const answers = await Promise.all([member.token, stranger.owner.token].map((token) => read(home.worker.id, token)));
-  expect(answers.map(({ status }) => status)).toEqual([403, 404]);
-});
-
 test("files that are too large to be written are refused with the name of the largest part", async () => {
   const small = await setupWorldWith({ agent_file_max_chars: 20_000 });
   const soul_template = "{{ agent_name }}".repeat(1_000);

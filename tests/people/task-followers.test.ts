@@ -61,15 +61,3 @@ test("at most 50 followers are listed, and all are counted", async () => {
   const [total, names] = await read(task_id);
   expect([total, names.length]).toEqual([52, 50]);
 });
-
-test("a task's followers are shown to people who may read its board, and to nobody else", async () => {
-  const { id: task_id } = await addTask(world, home);
-  const ask = async (token: string, task = task_id) => (await world.call("GET", `${pathOf(task)}/followers`, { token })).status;
-  const stranger = await world.tenant("strangers");
-  const foreign = await addTask(world, stranger);
-  const reader = await world.member("reader", home, "member", { read: true });
-  expect([await ask(reader.token), await ask(stranger.owner.token), await ask(home.owner.token, foreign.id)]).toEqual([
-    200, 404, 404,
-  ]);
-  expect((await world.call("GET", `${pathOf(task_id)}/followers`, { agent: home.worker.token })).status).toBe(401);
-});

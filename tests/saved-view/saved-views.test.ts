@@ -24,13 +24,6 @@ test("views are kept in their order, replaced as a whole, and belong to one pers
   expect([other.status, other.body.views ?? other.body]).toEqual([200, []]);
 });
 
-test("a person who may only read a board can save views of it, and one who may not see it gets 404", async () => {
-  expect((await put(reader.token, [{ name: "Mine", query: "" }])).status).toBe(200);
-  const stranger = await world.tenant("stranger");
-  expect((await get(stranger.owner.token)).status).toBe(404);
-  expect((await put(stranger.owner.token, [])).status).toBe(404);
-});
-
 test.each([
   [
     "two of one name",
