@@ -8,9 +8,9 @@ import path from "node:path";
 import { createClient, type NewArtifact } from "@board/client";
 import { afterAll, expect, test, vi } from "vitest";
 import { startFakeBucket } from "../support/fake-bucket.ts";
+import { freePort } from "../support/free-port.ts";
 import { setup } from "../support/fixtures.ts";
 import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } from "../support/program.ts";
-import { serve } from "../support/serve.ts";
 import { sha256 } from "./artifact-fixture.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -31,13 +31,6 @@ const STORAGES = {
     AWS_SECRET_ACCESS_KEY: "secret",
   },
 };
-
-/** Returns a free port, so that the restarted process can listen on the same port. */
-async function freePort(): Promise<number> {
-  const server = await serve(() => new Response());
-  await server.close();
-  return server.port;
-}
 
 async function startStorage(environment: Record<string, string>) {
   const folder = dataFolder();

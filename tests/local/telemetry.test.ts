@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import { silentLog } from "@board/core/values/log";
 import { getMetricsFromIterator, type PromHistogramData } from "prom2javascript";
@@ -7,6 +6,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { createDurations, createMeter } from "../../packages/local/src/telemetry/instruments.ts";
 import { openTelemetry } from "../../packages/local/src/telemetry/telemetry.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
+import { freePort } from "../support/free-port.ts";
 import { setup } from "../support/fixtures.ts";
 import { type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
@@ -27,14 +27,6 @@ const shared = await setup(openServerWorld());
 const host = await setup(startFakeGateway({ token: "test-token-123" }));
 const collector = await setup(startOtlpReceiver());
 const { world } = shared;
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 
 test("a process serves its metrics, and traces a webhook post from the request to the host's answer", async () => {
   const metrics_port = await freePort();

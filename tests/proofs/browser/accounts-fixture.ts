@@ -1,7 +1,8 @@
 /** A service in accounts mode, in which browsers have session cookies. */
 import { type Client, createClient } from "@board/client/client";
 import { dataFolder, runProgram } from "../../support/program.ts";
-import { freePort, makeBoard, startService } from "./console-fixture.ts";
+import { makeBoard, startService } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const OWNER_KEY = "o".repeat(60);
 

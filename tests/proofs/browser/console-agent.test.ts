@@ -5,7 +5,8 @@ import { setup } from "../../support/fixtures.ts";
 import { dataFolder } from "../../support/program.ts";
 import { filesOf, tokensOf } from "../../support/provisioning.ts";
 import { findings, inEveryLook } from "./axe.ts";
-import { freePort, makeBoard, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { makeBoard, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const HOST_TOKEN = "test-token-123";
 const ITEM = "/api/v1/agents/{agent_id}";

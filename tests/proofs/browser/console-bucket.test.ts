@@ -7,7 +7,8 @@ import { documentedCorsRule } from "../../support/bucket-rule.ts";
 import { startFakeBucket } from "../../support/fake-bucket.ts";
 import { setup } from "../../support/fixtures.ts";
 import { dataFolder } from "../../support/program.ts";
-import { freePort, makeBoard, makeTask, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { makeBoard, makeTask, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const browser = await setupBrowser();
 const bucket = await setup(startFakeBucket());

@@ -3,7 +3,8 @@ import { expect, test, vi } from "vitest";
 import { startProgram as startMcpProgram } from "../../accounts/program.ts";
 import { dataFolder, runProgram } from "../../support/program.ts";
 import { serve } from "../../support/serve.ts";
-import { type Console, freePort, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { type Console, openConsole, setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const browser = await setupBrowser();
 

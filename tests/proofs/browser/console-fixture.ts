@@ -1,8 +1,8 @@
 import { type Client, createClient } from "@board/client/client";
 import { afterAll, expect, vi } from "vitest";
+import { freePort } from "../../support/free-port.ts";
 import { setup } from "../../support/fixtures.ts";
 import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } from "../../support/program.ts";
-import { serve } from "../../support/serve.ts";
 import { type Browser, type BrowserContext, openBrowser, type Page } from "./chromium.ts";
 
 /** Long, because the machine may be busy; the tests check that changes appear without a reload, not how fast. */
@@ -15,13 +15,6 @@ export interface Service {
   /** The address of the console, which includes the token if the service has generated it. */
   link: string;
   api: Client;
-}
-
-/** Finds a free port, so that the service has the same port after a restart. */
-export async function freePort(): Promise<number> {
-  const server = await serve(() => new Response());
-  await server.close();
-  return server.port;
 }
 
 /** Returns the link that the service prints to a terminal. */

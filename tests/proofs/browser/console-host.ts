@@ -3,7 +3,8 @@ import { expect, vi } from "vitest";
 import { startFakeGateway } from "../../support/fake-gateway/server.ts";
 import { setup } from "../../support/fixtures.ts";
 import { dataFolder } from "../../support/program.ts";
-import { freePort, setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { setupBrowser, startService, WAIT } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const TOKEN = "test-token-123";
 

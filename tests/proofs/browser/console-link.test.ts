@@ -3,7 +3,8 @@ import { createClient } from "@board/client/client";
 import { expect, test, vi } from "vitest";
 import { dataFolder } from "../../support/program.ts";
 import { type Page } from "./chromium.ts";
-import { freePort, makeBoard, makeTask, openConsole, setupBrowser, signInLink, startService, WAIT } from "./console-fixture.ts";
+import { makeBoard, makeTask, openConsole, setupBrowser, signInLink, startService, WAIT } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 import { startSignInProvider } from "./sign-in-provider.ts";
 
 const browser = await setupBrowser();

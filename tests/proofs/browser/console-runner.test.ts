@@ -10,7 +10,8 @@ import { buildCommandLine } from "../../runner/runner-fixture.ts";
 import { cleanUpPrograms, dataFolder, temporaryFolder } from "../../support/program.ts";
 import { startCodingModel } from "../runner/coding-model.ts";
 import { type Browser, openBrowser } from "./chromium.ts";
-import { type Console, freePort, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+import { type Console, makeBoard, makeTask, openConsole, type Service, startService, WAIT } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const SCRIPTED_AGENT = path.resolve(import.meta.dirname, "../../support/scripted-agent.mjs");
 

@@ -1,7 +1,8 @@
 import { createClient } from "@board/client/client";
 import { expect, test } from "vitest";
 import { dataFolder } from "../../support/program.ts";
-import { freePort, makeBoard, makeTask, openConsole, setupBrowser, startService } from "./console-fixture.ts";
+import { makeBoard, makeTask, openConsole, setupBrowser, startService } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 import { startSignInProvider } from "./sign-in-provider.ts";
 
 const browser = await setupBrowser();

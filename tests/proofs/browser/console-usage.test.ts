@@ -1,7 +1,8 @@
 import { type Client, createClient } from "@board/client/client";
 import { expect, test, vi } from "vitest";
 import { dataFolder } from "../../support/program.ts";
-import { freePort, makeBoard, makeTask, openConsole, setupConsole, startService, WAIT } from "./console-fixture.ts";
+import { makeBoard, makeTask, openConsole, setupConsole, startService, WAIT } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 import { startSignInProvider } from "./sign-in-provider.ts";
 
 const { browser, service } = await setupConsole();

@@ -6,7 +6,8 @@ import { setup } from "../../support/fixtures.ts";
 import { startMailServer } from "../../support/mail-server.ts";
 import { dataFolder, startProgram } from "../../support/program.ts";
 import { serve } from "../../support/serve.ts";
-import { freePort, openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
+import { openConsole, setupBrowser, WAIT } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const PASSWORD = "a green fence by the sea";
 

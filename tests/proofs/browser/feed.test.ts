@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { call } from "../../support/http.ts";
 import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../../support/program.ts";
 import { serve } from "../../support/serve.ts";
+import { freePort } from "../../support/free-port.ts";
 import { type Browser, openBrowser, type Page } from "./chromium.ts";
 
 const TOKEN = "gateway-token-0815";
@@ -37,13 +38,6 @@ async function start(folder: string, port: number) {
     return answer.body as { id: string };
   };
   return { program, url: url!, token, post };
-}
-
-/** Finds a free port, so that the service has the same port after a restart. */
-async function freePort(): Promise<number> {
-  const server = await serve(() => new Response());
-  await server.close();
-  return server.port;
 }
 
 const shown = (page: Page) => page.evaluate("[...document.querySelectorAll('#comments li')].map((item) => item.textContent)");

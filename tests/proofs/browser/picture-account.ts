@@ -1,25 +1,16 @@
 import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { startProgram as startMcpProgram } from "../../accounts/program.ts";
+import { freePort } from "../../support/free-port.ts";
 import type { Browser, Page } from "./chromium.ts";
 
 const SOURCES = path.resolve(import.meta.dirname, "../../../packages/local/src");
 const START_MS = 180_000;
 const PASSWORD = "a green fence by the sea";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function start(environment: NodeJS.ProcessEnv) {
   const program = spawn(process.execPath, [path.join(SOURCES, "main.ts")], {

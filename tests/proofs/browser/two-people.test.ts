@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { startProgram, temporaryFolder } from "../../support/program.ts";
-import { addAuthenticator, type Console, freePort, openConsole, setupBrowser } from "./console-fixture.ts";
+import { addAuthenticator, type Console, openConsole, setupBrowser } from "./console-fixture.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const MOST_ACTIONS = { first: 6, second: 3 };
 

@@ -14,10 +14,10 @@ import {
   watch,
   writeFileSync,
 } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../../support/free-port.ts";
 import { hostFolder, nodeForHosts, type Release } from "./install.ts";
 import { startFakeModel } from "./fake-model.ts";
 
@@ -190,15 +190,6 @@ function environment(release: Release, { state, outside }: { state: string; outs
     NODE_OPTIONS: `--require ${JSON.stringify(path.join(import.meta.dirname, "no-net.cjs"))}`,
     NO_NET_LOG: outside,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Waits until the host accepts a client. It answers HTTP and starts handshakes long before that. */

@@ -2,10 +2,10 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
+import { freePort } from "../../support/free-port.ts";
 import { temporaryFolder } from "./copy.ts";
 
 const run = promisify(execFile);
@@ -36,7 +36,7 @@ export async function installInto(manifest: object): Promise<string> {
 export async function startRegistry(name: string): Promise<Registry> {
   const folder = await installInto(VERDACCIO);
   const upstream = (await run("npm", ["config", "get", "registry"], { cwd: folder })).stdout.trim();
-  const port = await findPort();
+  const port = await freePort();
   const file = path.join(folder, "config.yaml");
   const rights = { access: "$all", publish: "$all" };
   const config = {
@@ -74,15 +74,6 @@ export async function startRegistry(name: string): Promise<Registry> {
       await exited;
     },
   };
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function waitFor(url: string): Promise<void> {
