@@ -1,37 +1,17 @@
-import { board_groups, organization_board_access, organization_members, users } from "@board/core/schema/all-tables";
+import { board_groups, organization_members, users } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorld, type Person, type Tenant, type World } from "../support/world.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { setupWorld } from "../support/fixtures.ts";
+import type { Person, Tenant } from "../support/world.ts";
+import { addPersonWithRights, type Rights } from "./rights.ts";
 
 const DENIED = { detail: "Board access denied" };
 const MISSED = { detail: "Not Found" };
 
-let world: World;
-let home: Tenant;
-let abroad: Tenant;
-
-beforeAll(async () => {
-  world = await createWorld();
-  home = await world.tenant("home");
-  abroad = await world.tenant("abroad");
-});
-afterAll(() => world.close());
-
-interface Rights {
-  role?: "owner" | "admin" | "member";
-  read?: boolean;
-  write?: boolean;
-  board?: { can_read: boolean; can_write: boolean };
-}
-let people = 0;
-/** Creates a person in the home organization with these rights. */
-async function join({ role = "member", board, ...flags }: Rights): Promise<Person> {
-  const person = await world.person(`person-${++people}`);
-  const organization_member_id = await world.join(person, home.organization_id, role, flags);
-  if (board)
-    await world.db.insert(organization_board_access).values({ organization_member_id, board_id: home.board_id, ...board });
-  return person;
-}
+const world = await setupWorld();
+const home = await world.tenant("home");
+const abroad = await world.tenant("abroad");
+const join = (rights: Rights) => addPersonWithRights(world, home, rights);
 
 const get = (person: Person, board_id = home.board_id) =>
   world.call("GET", `/api/v1/boards/${board_id}`, { token: person.token });

@@ -1,9 +1,10 @@
-import { board_group_memory, jobs, organization_board_access } from "@board/core/schema/all-tables";
+import { board_group_memory, jobs } from "@board/core/schema/all-tables";
 import { beforeAll, describe, expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
 import { addGroup } from "../support/group.ts";
 import type { Person } from "../support/world.ts";
+import { addPersonWithRights, type Rights } from "./rights.ts";
 
 const TAKEN = { detail: "Board group slug already exists in this organization." };
 const MISSED = { detail: "Not Found" };
@@ -109,26 +110,12 @@ describe("access to board groups", () => {
   let filled: string;
   let empty: string;
   let board_id: string;
-  let people = 0;
 
   beforeAll(async () => {
     ({ board_id } = await addBoard(world, home, "Shared"));
     filled = await addGroup(world, home, "Filled", [board_id, home.board_id]);
     empty = await addGroup(world, home, "Empty", []);
   });
-
-  interface Rights {
-    role?: "owner" | "admin" | "member";
-    read?: boolean;
-    write?: boolean;
-    board?: { can_read: boolean; can_write: boolean };
-  }
-  async function join({ role = "member", board, ...flags }: Rights): Promise<Person> {
-    const person = await world.person(`person-${++people}`);
-    const organization_member_id = await world.join(person, home.organization_id, role, flags);
-    if (board) await world.db.insert(organization_board_access).values({ organization_member_id, board_id, ...board });
-    return person;
-  }
 
   // The first pair has the statuses of reading, the second the statuses of changing. In each pair, the group with boards comes
   // before the empty group.
@@ -146,7 +133,7 @@ describe("access to board groups", () => {
     [{ role: "admin", board: { can_read: true, can_write: false } }, [200, 200], [403, 200]],
     [{ role: "admin", board: { can_read: false, can_write: true } }, [200, 200], [200, 200]],
   ])("with the rights %j reading the two groups gives %j and changing them %j", async (rights, reading, changing) => {
-    const person = await join(rights);
+    const person = await addPersonWithRights(world, { ...home, board_id }, rights);
     const refusals: Record<number, object> = { 404: MISSED, 403: rights.role ? DENIED : { detail: "Forbidden" } };
     const outcome = ({ status, body }: { status: number; body: object }) => [status, status === 200 ? null : body];
     for (const [index, id] of [filled, empty].entries()) {

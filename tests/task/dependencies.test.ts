@@ -2,32 +2,18 @@ import { task_dependencies, tasks } from "@board/core/schema/all-tables";
 import { asc, eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { addBoard } from "../support/board.ts";
-import {
-  changeTask,
-  createTeam,
-  eventsOf,
-  addDependencies,
-  outcomeOf,
-  getTask,
-  setRules,
-  type Credential,
-} from "../support/task-rules.ts";
+import { addDependencies, eventsOf, getTask, openTeamFixture, setRules } from "../support/task-rules.ts";
 import { addTask, type TaskRow } from "../support/task.ts";
-import { setupWorld } from "../support/fixtures.ts";
+import { setup } from "../support/fixtures.ts";
 
-const world = await setupWorld();
-const team = await createTeam(world, "home");
+const { world, team, owner, worker, lead, change, outcome: refusal } = await setup(openTeamFixture());
 const abroad = await world.tenant("abroad");
 const elsewhere = await addBoard(world, team, "Elsewhere");
 await setRules(world, elsewhere);
-const owner: Credential = { token: team.owner.token };
-const [worker, lead] = [team.worker, team.lead].map(({ token }) => ({ agent: token })) as [Credential, Credential];
 
 const PAST = new Date("2026-01-05T08:00:00.000Z");
 const add = (fields: Parameters<typeof addTask>[2] = {}) =>
   addTask(world, team, { created_at: PAST, updated_at: PAST, ...fields });
-const change = (who: Credential, task: TaskRow, body: object) => changeTask(world, who, task, body);
-const refusal = (who: Credential, task: TaskRow, body: object) => outcomeOf(world, who, task, body);
 const message = expect.any(String);
 const CYCLE = [409, "Dependency cycle detected. Remove the cycle before saving."];
 const on = (...rows: { id: string }[]) => ({ depends_on_task_ids: rows.map(({ id }) => id) });

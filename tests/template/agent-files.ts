@@ -7,7 +7,7 @@ import { eq } from "drizzle-orm";
 import { expect } from "vitest";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { cleanUpPrograms } from "../support/program.ts";
-import { serve } from "./shell-commands.ts";
+import { serve } from "../support/serve.ts";
 import { filesOf } from "./subject-fixture.ts";
 import { createWorld, type Tenant, type World } from "../support/world.ts";
 

@@ -5,7 +5,7 @@ import { endpoints } from "@board/api/groups";
 import { agents } from "@board/core/schema/all-tables";
 import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
-import { shellBlocksOf, filesOnRestrictedHost, hasTools, runCommand, serve, createWorkspace } from "./shell-commands.ts";
+import { shellBlocksOf, filesOnRestrictedHost, hasTools, runCommand, createWorkspace } from "./shell-commands.ts";
 import {
   compareByAddress,
   type Files,
@@ -15,6 +15,7 @@ import {
   parseTsv,
 } from "./agent-files.ts";
 import { setup } from "../support/fixtures.ts";
+import { serve } from "../support/serve.ts";
 import { ROLES } from "./subject-fixture.ts";
 
 const fixture = await setup(openAgentFilesFixture());
@@ -82,6 +83,26 @@ describe.skipIf(!hasTools).each(HOSTS)("with sh, curl and jq, on a host that %s,
   });
 });
 
+/** Runs a heartbeat with a token. Its requests are answered by `respond`, and their paths are returned too. */
+async function runHeartbeat(
+  role: "lead" | "worker",
+  {
+    token = fixture.actors[role].token,
+    respond = fixture.world.app.fetch,
+  }: { token?: string; respond?: Parameters<typeof serve>[0] } = {},
+) {
+  const paths: string[] = [];
+  const host = await serve((request) => {
+    paths.push(new URL(request.url).pathname);
+    return respond(request);
+  });
+  const tools = fixture.files[role]["TOOLS.md"].replace(fixture.actors[role].token, token).replace(fixture.url, host.url);
+  const workspace = createWorkspace({ ...fixture.files[role], "TOOLS.md": tools });
+  const ended = await runCommand(workspace, shellBlocksOf(fixture.files[role]["HEARTBEAT.md"])[0]!);
+  await host.close();
+  return { ...ended, paths };
+}
+
 /** The requests of a heartbeat with work, in this order. */
 const CALLS = ["/inbox", "/healthz", "/boards", "/tasks"];
 
@@ -109,55 +130,29 @@ describe.skipIf(!hasTools)("with sh, curl and jq", () => {
   test.each(["lead", "worker"] as const)(
     "a %s with a refused token stops at the first call and prints the status",
     async (role) => {
-      const requests: string[] = [];
-      const watched = await serve((request) => {
-        requests.push(new URL(request.url).pathname);
-        return fixture.world.app.fetch(request);
-      });
-      const refused = fixture.files[role]["TOOLS.md"]
-        .replace(fixture.actors[role].token, "x".repeat(43))
-        .replace(fixture.url, watched.url);
-      const workspace = createWorkspace({ ...fixture.files[role], "TOOLS.md": refused });
-      const { code, stdout, stderr } = await runCommand(workspace, shellBlocksOf(fixture.files[role]["HEARTBEAT.md"])[0]!);
-      await watched.close();
+      const { code, stdout, stderr, paths } = await runHeartbeat(role, { token: "x".repeat(43) });
       expect(code).not.toBe(0);
       expect(stdout).toBe("");
       expect(stderr).toContain("401");
-      expect(requests).toEqual(["/api/v1/agent/inbox"]);
+      expect(paths).toEqual(["/api/v1/agent/inbox"]);
     },
   );
 
   test.each(CALLS)("a heartbeat that gets a 503 from %s makes no further call", async (failing) => {
-    const requests: string[] = [];
-    const host = await serve((request) => {
-      const call = new URL(request.url).pathname.replace(/^.*(?=\/)/, "");
-      requests.push(call);
-      return call === failing
+    const callOf = (target: string) => target.replace(/^.*(?=\/)/, "");
+    const respond = ({ url }: Request) =>
+      callOf(new URL(url).pathname) === failing
         ? Response.json({ detail: "no" }, { status: 503 })
         : Response.json({ items: [], has_work: true, messages: [], tasks: [], counts: {} });
-    });
-    const tools = fixture.files.worker["TOOLS.md"].replace(fixture.url, host.url);
-    const { code, stderr } = await runCommand(
-      createWorkspace({ ...fixture.files.worker, "TOOLS.md": tools }),
-      shellBlocksOf(fixture.files.worker["HEARTBEAT.md"])[0]!,
-    );
-    await host.close();
+    const { code, stderr, paths } = await runHeartbeat("worker", { respond });
     expect(code).not.toBe(0);
     expect(stderr).toContain("503");
-    expect(requests).toEqual(CALLS.slice(0, CALLS.indexOf(failing) + 1));
+    expect(paths.map(callOf)).toEqual(CALLS.slice(0, CALLS.indexOf(failing) + 1));
   });
 
   test.each(["lead", "worker"] as const)("an idle %s makes one request and prints HEARTBEAT_OK", async (role) => {
-    const requests: string[] = [];
-    const watched = await serve((request) => {
-      requests.push(new URL(request.url).pathname);
-      return fixture.world.app.fetch(request);
-    });
-    const tools = fixture.files[role]["TOOLS.md"].replace(fixture.url, watched.url);
-    const workspace = createWorkspace({ ...fixture.files[role], "TOOLS.md": tools });
-    const { code, stdout, stderr } = await runCommand(workspace, shellBlocksOf(fixture.files[role]["HEARTBEAT.md"])[0]!);
-    await watched.close();
-    expect([code, stdout, stderr, requests]).toEqual([0, "HEARTBEAT_OK\n", "", ["/api/v1/agent/inbox"]]);
+    const { code, stdout, stderr, paths } = await runHeartbeat(role);
+    expect([code, stdout, stderr, paths]).toEqual([0, "HEARTBEAT_OK\n", "", ["/api/v1/agent/inbox"]]);
   });
 
   const hasTasks = endpoints.some(({ paths }) => paths.includes("/api/v1/agent/boards/{board_id}/tasks"));
@@ -172,15 +167,12 @@ describe.skipIf(!hasTools)("with sh, curl and jq", () => {
     };
     const own_task = await make("Mine", fixture.home.worker.id);
     const free_task = await make("Free", null);
-    const runHeartbeat = async (role: "lead" | "worker") => {
-      const { code, stdout, stderr } = await runCommand(
-        createWorkspace(fixture.files[role]),
-        shellBlocksOf(fixture.files[role]["HEARTBEAT.md"])[0]!,
-      );
+    const linesOf = async (role: "lead" | "worker") => {
+      const { code, stdout, stderr } = await runHeartbeat(role);
       expect([code, stderr]).toEqual([0, ""]);
       return stdout.trimEnd().split("\n");
     };
-    const [lead = "", inbox = "", board = "", ...tasks] = await runHeartbeat("lead");
+    const [lead = "", inbox = "", board = "", ...tasks] = await linesOf("lead");
     expect(JSON.parse(inbox)).toMatchObject({ messages: [], counts: { free: 1 } });
     expect(JSON.parse(lead)).toEqual({ agent_id: fixture.home.lead.id, status: "online" });
     expect(JSON.parse(board)).toEqual({
@@ -200,7 +192,7 @@ describe.skipIf(!hasTools)("with sh, curl and jq", () => {
         `inbox\thigh\t-\t${own_task}\t${fixture.home.worker.id}\t-\tMine`,
       ].toSorted(),
     );
-    const [, , , ...lines] = await runHeartbeat("worker");
+    const [, , , ...lines] = await linesOf("worker");
     expect(lines).toEqual(["Yours:", `inbox\thigh\t-\t${own_task}\t-\tMine`, "Free:", `inbox\thigh\t-\t${free_task}\t-\tFree`]);
   });
 });

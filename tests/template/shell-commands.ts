@@ -1,13 +1,10 @@
 /** Acts as an agent does with its files: it extracts the commands from them and runs them in its workspace. */
 import { execFile, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import type { Server } from "node:http";
 import { createRequire } from "node:module";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { combineFiles } from "@board/openclaw/host/file-fallback";
 import type { FileName } from "@board/openclaw/template/files";
-import { createAdaptorServer } from "@hono/node-server";
 import { temporaryFolder } from "../support/program.ts";
 
 /** Agents' hosts have these programs, but a machine with only Node and npm may not. */
@@ -78,21 +75,3 @@ const jqModule = createRequire(import.meta.url)("jq-web") as Promise<{
   /** Undefined when the program has no output. */
   raw(input: string, program: string, flags: string[]): string | undefined;
 }>;
-
-/** Serves an app on loopback until it is closed. */
-export async function serve(
-  fetch: (request: Request) => Response | Promise<Response>,
-): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createAdaptorServer({ fetch }) as Server;
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}

@@ -5,7 +5,7 @@ import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import { inputOf, canCall, type Verdict, verdictOf } from "./access-rules.ts";
-import { ALL_BOARDS, type Caller } from "./callers.ts";
+import { ALL_BOARDS, type Caller, strangerLike } from "./callers.ts";
 import { createTenancyFixture, type TenancyFixture, type ObservedRequest } from "./tenancy-fixture.ts";
 import { BOARD_MARK, OTHER_BOARD_MARK, type Ids, GROUP_BOARD_MARK, ORGANIZATION_MARK } from "./seed-tenant.ts";
 import type { Answer } from "../../support/http.ts";
@@ -155,12 +155,6 @@ const FOREIGN_CALLERS = new Set([
   "admin who reads all boards",
   "lead",
 ]);
-const strangerLike = ({ visitor: _visitor, ...caller }: Caller): Caller => ({
-  ...caller,
-  home: false,
-  own: false,
-  ...(caller.is === "user" ? { board: "none" } : {}),
-});
 
 /** Returns a caller with the same rights on the home board as this caller has on another board, and the ids of the other board. */
 function findEquivalentCaller(

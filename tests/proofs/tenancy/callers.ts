@@ -32,6 +32,14 @@ export interface Caller {
   own?: boolean;
 }
 
+/** Returns the caller as the other organization sees it. */
+export const strangerLike = ({ visitor: _visitor, ...caller }: Caller): Caller => ({
+  ...caller,
+  home: false,
+  own: false,
+  ...(caller.is === "user" ? { board: "none" } : {}),
+});
+
 /** The ids of the boards, and of a gateway of the home organization that has none of these boards. */
 interface BoardPlaces extends Record<BoardPlace | "theirs", string> {
   apart_gateway_id: string;

@@ -3,7 +3,7 @@ import { tools } from "@board/api/mcp/tools";
 import type { Answer } from "../../support/http.ts";
 import type { AccessCase } from "./access-matrix.ts";
 import { canCall, type Verdict, verdictOf } from "./access-rules.ts";
-import type { Caller } from "./callers.ts";
+import { type Caller, strangerLike } from "./callers.ts";
 import type { Ids } from "./seed-tenant.ts";
 import { BOARD_MARK, OTHER_BOARD_MARK } from "./seed-tenant.ts";
 import type { TenancyFixture } from "./tenancy-fixture.ts";
@@ -23,7 +23,7 @@ const board = "/api/v1/boards/{board_id}";
 const task = `${board}/tasks/{task_id}`;
 const both = (operation: string) => ({ user: operation, agent: operation });
 
-export const TOOL_INPUTS: Record<string, ToolInput> = {
+const TOOL_INPUTS: Record<string, ToolInput> = {
   check_inbox: { like: { agent: "GET /api/v1/agent/inbox" } },
   next_task: { input: atBoard, like: { agent: "POST /api/v1/agent/tasks/next" } },
   get_task: { input: atTask, like: both(`GET ${task}`) },
@@ -97,7 +97,7 @@ export function toolCases({ callers, known, theirs, elsewhere }: TenancyFixture)
     );
     const abroad = callers
       .filter(({ home, is }) => home && is !== "nobody")
-      .map((caller) => trial(caller, toolVerdict(name, asStranger(caller)), "in another organization", theirs));
+      .map((caller) => trial(caller, toolVerdict(name, strangerLike(caller)), "in another organization", theirs));
     const searches = "q" in schema.shape ? [...home, ...abroad].flatMap(searchesOf) : [];
     return [...home, ...crossed, ...abroad, ...searches];
   });
@@ -109,13 +109,6 @@ const searchesOf = (trial: AccessCase): AccessCase[] =>
     const { name, arguments: input } = (trial.body as ReturnType<typeof callOf>).params;
     return { ...trial, body: callOf(name, { ...input, q }), variation: `${trial.variation}, search for ${q}` };
   });
-
-const asStranger = ({ visitor: _visitor, ...caller }: Caller): Caller => ({
-  ...caller,
-  home: false,
-  own: false,
-  ...(caller.is === "user" ? { board: "none" } : {}),
-});
 
 /** Returns the expected verdict of a tool. A tool that is not listed for the caller counts as forbidden, like its operation. */
 function toolVerdict(name: string, { key: _key, ...caller }: Caller): Verdict {
