@@ -1,26 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Change } from "@board/core/change/source";
-import { openPostgres } from "@board/core/db/postgres";
-import { silentLog } from "@board/core/values/log";
 import pg from "pg";
-import { afterAll, expect, test } from "vitest";
-import { startPostgres } from "../support/postgres.ts";
+import { expect, test } from "vitest";
+import { setup } from "../support/fixtures.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
 import { listen } from "../support/sse.ts";
-import { createWorld, type Tenant } from "../support/world.ts";
+import type { Tenant } from "../support/world.ts";
 
-/** Uses a separate server, on which sessions are killed. */
-const postgres = await startPostgres();
-const url = await postgres.createDatabase("changes");
-const database = openPostgres(url, { max: 6, log: silentLog });
-await database.migrate();
-const world = await createWorld({ database, streams: { poll_ms: 10 }, environment: { STREAMS_PER_CALLER: "0" } });
+const { world, url } = await setup(openServerWorld({ streams: { poll_ms: 10 }, environment: { STREAMS_PER_CALLER: "0" } }, 6));
 const home = await world.tenant("home");
-const close: () => Promise<void> = async () => {
-  await world.close();
-  await database.close();
-  await postgres.stop();
-};
-afterAll(() => close());
 
 const WRITERS = 8;
 const TRANSACTIONS = 40;

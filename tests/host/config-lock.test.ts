@@ -7,18 +7,14 @@ import { silentLog } from "@board/core/values/log";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
 import { beforeEach, expect, test } from "vitest";
-import { startPostgres } from "../support/postgres.ts";
-import { setup, setupWorld } from "../support/fixtures.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
+import { setup } from "../support/fixtures.ts";
 
 let gateway_id: string;
 
-/** `database` and `narrow` stand for two processes: each has its own connections to the server. */
-const postgres = await setup(startPostgres());
-const url = await postgres.createDatabase("turns");
-const database = await setup(openPostgres(url, { max: 10, log: silentLog }));
+/** `world` and `narrow` stand for two processes: each has its own connections to the server. */
+const { world, url } = await setup(openServerWorld({}, 10));
 const narrow = await setup(openPostgres(url, { max: 1, log: silentLog }));
-await database.migrate();
-const world = await setupWorld({ database });
 const first_process = world.context();
 const second_process: Context = { ...world.context(), db: narrow.db };
 

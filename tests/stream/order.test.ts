@@ -1,37 +1,28 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { openPostgres } from "@board/core/db/postgres";
-import type { Database } from "@board/core/db/database";
-import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
-import { setup } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { openServerWorld, type ServerWorld } from "../support/postgres-world.ts";
 import { listen, type Listener, parseEvents } from "../support/sse.ts";
-import { createWorld, type Tenant, type World } from "../support/world.ts";
+import type { Tenant, World } from "../support/world.ts";
 
-/** Uses a PostgreSQL server, since transactions do not overlap in the embedded database. */
-const postgres = await setup(startPostgres());
-
-const opened: { world: World; database: Database }[] = [];
-async function open(
-  name: string,
-  options: { connections: number; poll_ms: number; max_seconds?: number; hold_seconds?: number },
-) {
-  const url = await postgres.createDatabase(name);
-  const { connections, ...streams } = options;
-  const database = openPostgres(url, { max: connections, log: silentLog });
-  await database.migrate();
-  const world = await createWorld({ database, streams, environment: { STREAMS_PER_CALLER: "0" } });
-  opened.push({ world, database });
-  return { url, world, home: await world.tenant("home") };
+const opened: ServerWorld[] = [];
+async function open({
+  connections,
+  ...streams
+}: {
+  connections: number;
+  poll_ms: number;
+  max_seconds?: number;
+  hold_seconds?: number;
+}) {
+  const server = await openServerWorld({ streams, environment: { STREAMS_PER_CALLER: "0" } }, connections);
+  opened.push(server);
+  return { ...server, home: await server.world.tenant("home") };
 }
 afterAll(async () => {
-  for (const { world, database } of opened) {
-    await world.close();
-    await database.close();
-  }
+  for (const { close } of opened) await close();
 });
 
 const streamOf = (world: World, tenant: Tenant, board_id = tenant.board_id, last?: string, query = "") =>
@@ -75,7 +66,7 @@ function startWriters(
 
 describe("eight writers whose transactions overlap", () => {
   test("streams that are cut and resumed at any moment receive every committed row once", async () => {
-    const { url, world, home } = await open("overlap", { connections: 4, poll_ms: 10 });
+    const { url, world, home } = await open({ connections: 4, poll_ms: 10 });
     const writers = startWriters(url, home.board_id, { writers: 8, transactions: 60, hold_ms: 15 });
     let writing = true;
     void writers.done.then(() => (writing = false));
@@ -117,7 +108,7 @@ describe("eight writers whose transactions overlap", () => {
   }, 60_000);
 
   test("a row that commits after later ones is not skipped and does not delay earlier ones", async () => {
-    const { url, world, home } = await open("late", { connections: 4, poll_ms: 10 });
+    const { url, world, home } = await open({ connections: 4, poll_ms: 10 });
     const listener = await streamOf(world, home);
     const insert = "insert into board_memory (board_id, content) values ($1, $2)";
     const [slow, quick] = [new pg.Client(url), new pg.Client(url)];
@@ -143,7 +134,7 @@ describe("eight writers whose transactions overlap", () => {
 
 describe("the database connections of streams", () => {
   test("one database connection serves many open streams and also requests", async () => {
-    const { world, home } = await open("single", { connections: 1, poll_ms: 10 });
+    const { world, home } = await open({ connections: 1, poll_ms: 10 });
     const boards = await Promise.all([1, 2, 3, 4, 5].map((number) => addBoard(world, home, `Board ${number}`)));
     const listeners = await Promise.all(
       boards.flatMap(({ board_id }) => Array.from({ length: 8 }, () => streamOf(world, home, board_id))),
@@ -161,7 +152,7 @@ describe("the database connections of streams", () => {
   });
 
   test("one database connection serves many answers that wait for their first event and also requests", async () => {
-    const { world, home } = await open("waiting", { connections: 1, poll_ms: 10, max_seconds: 0, hold_seconds: 60 });
+    const { world, home } = await open({ connections: 1, poll_ms: 10, max_seconds: 0, hold_seconds: 60 });
     const path = `/api/v1/boards/${home.board_id}/memory`;
     const answers = Array.from({ length: 20 }, () => world.call("GET", `${path}/stream`, { token: home.owner.token }));
     await pause(200);
@@ -170,15 +161,15 @@ describe("the database connections of streams", () => {
   });
 
   test("open streams continue after the database could not be reached for a while", async () => {
-    const { world, home, url } = await open("away", { connections: 4, poll_ms: 10 });
+    const { world, home, url } = await open({ connections: 4, poll_ms: 10 });
     const listener = await streamOf(world, home);
-    const admin = new pg.Client(postgres.url("postgres"));
+    const admin = new pg.Client(new URL("/postgres", url).href);
     await admin.connect();
     const name = new URL(url).pathname.slice(1);
-    await admin.query(`alter database ${name} allow_connections false`);
+    await admin.query(`alter database "${name}" allow_connections false`);
     await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
     await pause(100);
-    await admin.query(`alter database ${name} allow_connections true`);
+    await admin.query(`alter database "${name}" allow_connections true`);
     await admin.end();
     await world.call("POST", `/api/v1/boards/${home.board_id}/memory`, { token: home.owner.token, body: { content: "7" } });
     await listener.waitForEvents(1);
