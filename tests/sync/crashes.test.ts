@@ -1,7 +1,7 @@
 import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { afterEach, expect, test, vi } from "vitest";
-import { call, type CallOptions } from "../support/http.ts";
-import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../support/program.ts";
+import { startLocalService as start } from "../support/local-service.ts";
+import { cleanUpPrograms, dataFolder } from "../support/program.ts";
 
 // Each test starts servers and provisions agents on a host.
 vi.setConfig({ testTimeout: 150_000 });
@@ -11,15 +11,6 @@ afterEach(async () => {
   await cleanUpPrograms();
   await host.close();
 });
-
-async function start(folder: string) {
-  const program = startProgram("main", { DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" });
-  const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const token = await readToken(program);
-  const ask = (method: string, target: string, options?: CallOptions) =>
-    call((at, init) => fetch(url + at, init), method, target, { token, ...options });
-  return { kill: () => program.stop("SIGKILL"), ask };
-}
 
 const tokenOf = (workspace: string) =>
   /^AUTH_TOKEN=(.*)$/m.exec(host.host.files.get(workspace)?.get("TOOLS.md")?.content ?? "")?.[1] ?? "";
@@ -33,7 +24,7 @@ test.each([
   host.host.dialect = { ...host.host.dialect, accepted_files: [...host.host.dialect.accepted_files, "TOOLS.md"] };
   const folder = dataFolder();
   let server = await start(folder);
-  const create = async (at: string, body: object) => (await server.ask("POST", at, { body })).body;
+  const create = async (at: string, body: object) => (await server.call("POST", at, { body })).body;
   const gateway = await create("/api/v1/gateways", { name: "Host", url: host.url, token: TOKEN, workspace_root: "/srv/agents" });
   const board = await create("/api/v1/boards", { name: "Shop", description: "A shop", gateway_id: gateway.id });
   await create("/api/v1/agents", { name: "Lead", board_id: board.id, is_board_lead: true });
@@ -44,9 +35,9 @@ test.each([
   host.faults.delays_ms = { [method]: Number.POSITIVE_INFINITY };
   host.calls.length = 0;
   const path = `/api/v1/gateways/${gateway.id}/templates/sync?rotate_tokens=true&reset_sessions=true`;
-  const unanswered = server.ask("POST", path).catch((error: Error) => error);
+  const unanswered = server.call("POST", path).catch((error: Error) => error);
   await vi.waitUntil(() => host.calls.some((one) => one.method === method), { timeout: 20_000 });
-  await server.kill();
+  await server.stop("SIGKILL");
   expect(await unanswered).toBeInstanceOf(Error);
 
   host.faults.delays_ms = {};
@@ -56,7 +47,7 @@ test.each([
   const after = workspaces.map(tokenOf);
   for (const [index, token] of after.entries()) {
     expect(token).not.toBe(before[index]);
-    expect((await server.ask("GET", "/api/v1/agent/healthz", { agent: token })).status).toBe(200);
-    expect((await server.ask("GET", "/api/v1/agent/healthz", { agent: before[index]! })).status).toBe(401);
+    expect((await server.call("GET", "/api/v1/agent/healthz", { agent: token })).status).toBe(200);
+    expect((await server.call("GET", "/api/v1/agent/healthz", { agent: before[index]! })).status).toBe(401);
   }
 });
