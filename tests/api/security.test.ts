@@ -3,6 +3,7 @@ import type { Endpoint } from "@board/api/endpoint";
 import { endpoints } from "@board/api/groups";
 import { channels } from "@board/core/schema/all-tables";
 import { expect, test } from "vitest";
+import { addBoard } from "../support/board.ts";
 import { actAsMainAgent } from "../support/main-agent.ts";
 import { addTask } from "../support/task.ts";
 import { seedSubscription } from "../support/seed-subscription.ts";
@@ -25,6 +26,9 @@ const mains: Record<"home" | "stranger" | "other", { token: string }> = {
   stranger: await actAsMainAgent(world, stranger.gateway_id),
   other: await actAsMainAgent(world, other.id),
 };
+/** The lead of another board in the home organization. */
+const lead = { name: "Other", board_id: (await addBoard(world, home)).board_id, is_board_lead: true };
+const neighbour = (await world.call("POST", "/api/v1/agents", { token, body: lead })).body;
 const webhook = (await world.call("POST", `/api/v1/boards/${home.board_id}/webhooks`, { token, body: { description: "x" } }))
   .body;
 const posted = (await world.call("POST", webhook.endpoint_path, { body: { secret: "of home" } })).body;
@@ -220,15 +224,7 @@ test.each(having((endpoint, path) => forMains(endpoint) && path.includes("{board
 test.each(having((endpoint, path) => forAgents(endpoint) && !forMains(endpoint) && path.includes("{board_id}")))(
   "$title: an agent of another board in the organization gets 403",
   async ({ endpoint, path }) => {
-    const board = await world.call("POST", "/api/v1/boards", {
-      token: home.owner.token,
-      body: { name: "Other", description: "Other", gateway_id: home.gateway_id },
-    });
-    const other = await world.call("POST", "/api/v1/agents", {
-      token: home.owner.token,
-      body: { name: "Other", board_id: board.body.id, is_board_lead: true },
-    });
-    const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), agent: other.body.auth_token });
+    const answer = await world.call(endpoint.method, fill(path), { ...invalidBody(endpoint), agent: neighbour.auth_token });
     expect([answer.status, answer.body]).toEqual([
       403,
       { detail: { code: "forbidden", message: "Board access denied" }, code: "forbidden", retryable: false },
