@@ -2,7 +2,7 @@ import { rowsOf } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
 import { sql } from "drizzle-orm";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { onLambda } from "../support/target.ts";
 import { copyTemplate } from "../support/test-database.ts";
 import { createWorld, type Tenant } from "../support/world.ts";
@@ -135,10 +135,14 @@ const SORTS = ["created_at", "updated_at", "due_at", "priority"].flatMap((key) =
 const SEARCHES = { "few tasks": "word1", "all tasks": "common", "the oldest tasks": "early" };
 
 describe.each(SORTS)("the pages by %s", (sort) => {
+  let all: string[];
+  beforeAll(async () => {
+    all = await readByOffset({ sort });
+  });
+
   test.each(Object.entries(SEARCHES))(
-    "the pages by %s of a search that finds %s have the found tasks in the order of the whole list",
+    `the pages by ${sort} of a search that finds %s have the found tasks in the order of the whole list`,
     async (_what, q) => {
-      const all = await readByOffset({ sort });
       const found = await world.db.execute(
         sql`select id from tasks where board_id = ${home.board_id} and ' ' || description like ${`% ${q}%`}`,
       );
