@@ -1,11 +1,10 @@
 import { readdirSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
-import { afterEach, expect, test, vi } from "vitest";
-import { cleanUpPrograms, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { cleanUpPrograms, type Program, readToken, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
 // The demo pauses between its steps, so that people can follow it.
 vi.setConfig({ testTimeout: 180_000 });
-afterEach(cleanUpPrograms);
 
 /** Expects that the output has a line for each milestone, in this order. */
 function expectInOrder(stdout: string, milestones: RegExp[]): void {
@@ -18,6 +17,7 @@ function expectInOrder(stdout: string, milestones: RegExp[]): void {
 }
 
 test("the demo takes a customer's mail through review and approval to done, and no post is lost while the lead is offline", async () => {
+  onTestFinished(cleanUpPrograms);
   const TMPDIR = temporaryFolder();
   // The demo must ignore settings that lead to real data.
   const { code, stdout, stderr } = await runProgram("demo", {
@@ -113,47 +113,78 @@ test("the demo takes a customer's mail through review and approval to done, and 
   expect(readdirSync(TMPDIR)).toEqual([]);
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s stops the running demo cleanly", async (signal) => {
-  const TMPDIR = temporaryFolder();
-  const demo = startProgram("demo", { TMPDIR });
-  const [, url] = await demo.waitForOutput(/service {4}(\S+)/);
-  await demo.waitForOutput(/Iris +reads/);
-  expect(await demo.stop(signal)).toEqual({ code: 0, signal: null });
-  expect(demo.stderr).toBe("");
-  expect(demo.stdout).toMatch(/^ {2}accepted +\d/m);
-  await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
-  expect(readdirSync(TMPDIR)).toEqual([]);
+const CLEANLY_STOPPED = {
+  code: 0,
+  signal: null,
+  stderr: "",
+  answers: "fetch failed",
+  files: [],
+  stdout: expect.stringMatching(/^ {2}accepted +\d/m),
+};
+
+describe("a demo without settings", () => {
+  const demo = runDemo({});
+
+  test("the demo, when its output is not a terminal, names the file of its token", async () => {
+    const token = await readToken(demo.program);
+    const answer = await fetch(`${demo.url}/api/v1/users/me`, { headers: { authorization: `Bearer ${token}` } });
+    expect([answer.status, demo.program.stdout.includes(token)]).toEqual([200, false]);
+  });
+
+  test("SIGINT stops the running demo cleanly", async () => {
+    expect(await demo.stop("SIGINT")).toEqual(CLEANLY_STOPPED);
+  });
 });
 
-test("the demo takes its port, its token and the origin of a dashboard from the environment", async () => {
+describe("a demo with settings", async () => {
   const [token, origin, PORT] = [
     "operator's own token ".repeat(3).replaceAll(" ", "-"),
     "http://localhost:3000",
-    String(await findFreePort()),
+    String(await freePort()),
   ];
-  const demo = startProgram("demo", { TMPDIR: temporaryFolder(), PORT, LOCAL_AUTH_TOKEN: token, CORS_ORIGINS: origin });
-  const [, url] = await demo.waitForOutput(/service {4}(\S+)/);
-  expect(new URL(url!).port).toBe(PORT);
-  await demo.waitForOutput(/token {6}as set in LOCAL_AUTH_TOKEN$/m);
-  const askFrom = (from: string) =>
-    fetch(`${url}/api/v1/users/me`, { headers: { authorization: `Bearer ${token}`, origin: from } });
-  const answer = await askFrom(origin);
-  expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
-  await askFrom("http://elsewhere.example");
-  await demo.waitForOutput(/http:\/\/elsewhere\.example .*CORS_ORIGINS/);
-  expect(await demo.stop()).toEqual({ code: 0, signal: null });
-  expect(demo.stdout + demo.stderr).not.toContain(token);
+  const demo = runDemo({ PORT, LOCAL_AUTH_TOKEN: token, CORS_ORIGINS: origin });
+
+  test("the demo takes its port, its token and the origin of a dashboard from the environment", async () => {
+    expect(new URL(demo.url).port).toBe(PORT);
+    await demo.program.waitForOutput(/token {6}as set in LOCAL_AUTH_TOKEN$/m);
+    const askFrom = (from: string) =>
+      fetch(`${demo.url}/api/v1/users/me`, { headers: { authorization: `Bearer ${token}`, origin: from } });
+    const answer = await askFrom(origin);
+    expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
+    await askFrom("http://elsewhere.example");
+    await demo.program.waitForOutput(/http:\/\/elsewhere\.example .*CORS_ORIGINS/);
+  });
+
+  test("SIGTERM stops the running demo cleanly, and a token that the operator set was never printed", async () => {
+    expect(await demo.stop("SIGTERM")).toEqual(CLEANLY_STOPPED);
+    expect(demo.program.stdout).not.toContain(token);
+  });
 });
 
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/** Starts a demo for the tests of a group, since a start takes seconds. The last of these tests stops the demo. */
+function runDemo(environment: Record<string, string>) {
+  const demo = {} as { program: Program; url: string };
+  let TMPDIR: string;
+  beforeAll(async () => {
+    TMPDIR = temporaryFolder();
+    demo.program = startProgram("demo", { TMPDIR, ...environment });
+    demo.url = (await demo.program.waitForOutput(/service {4}(\S+)/))[1]!;
+  });
+  afterAll(cleanUpPrograms);
+  return Object.assign(demo, {
+    /** Stops the demo after its first step, and returns what is left of it. */
+    async stop(signal: NodeJS.Signals) {
+      const { program, url } = demo;
+      await program.waitForOutput(/Iris +reads/);
+      const status = await program.stop(signal);
+      const answers = await fetch(`${url}/healthz`).catch((error: Error) => error.message);
+      return { ...status, stderr: program.stderr, answers, files: readdirSync(TMPDIR), stdout: program.stdout };
+    },
+  });
 }
 
 test("a signal stops the demo while it is starting", async () => {
+  onTestFinished(cleanUpPrograms);
   const TMPDIR = temporaryFolder();
   const demo = startProgram("demo", { TMPDIR });
   await demo.waitForOutput(/Starting/);
@@ -163,6 +194,7 @@ test("a signal stops the demo while it is starting", async () => {
 });
 
 test("an invalid DEMO_SECONDS is reported in one line", async () => {
+  onTestFinished(cleanUpPrograms);
   const refused = await runProgram("demo", { DEMO_SECONDS: "soon" });
   expect(refused).toMatchObject({ code: 1, stdout: "", stderr: "DEMO_SECONDS must be a whole number of seconds\n" });
 });
