@@ -52,8 +52,8 @@ function getBundle(name: string, accounts: boolean): Promise<Bundle> {
 export const QUEUE = "deliveries";
 export const DEAD_LETTERS = "deliveries-dead";
 export const SYNCS_QUEUE = "syncs";
-export const PROBES_QUEUE = "probes";
-export const OUTBOUND_QUEUE = "outbound";
+const PROBES_QUEUE = "probes";
+const OUTBOUND_QUEUE = "outbound";
 
 export async function startAwsDeployment(
   options: { visibility_seconds?: number; accounts?: boolean } = {},

@@ -18,7 +18,7 @@ export interface Functions {
   stream(event: APIGatewayProxyEventV2, listeners: StreamListeners, signal: AbortSignal): Promise<StreamedResponse>;
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   /** Returns the client address of a request. */
   sourceIp: () => string;
   /** False sends streams through API Gateway, which buffers them completely. */

@@ -7,7 +7,7 @@ import type { Person, Tenant, World } from "./world.ts";
 type Task = typeof tasks.$inferInsert;
 
 /** A board for a single test, whose only agent is a worker. */
-export interface ApprovalBoard {
+interface ApprovalBoard {
   world: World;
   home: Tenant;
   /** An admin who may read every board and write to none. */

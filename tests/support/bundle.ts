@@ -54,7 +54,7 @@ const BANNER = [
   `const __dirname = topLevelFileUrlToPath(new topLevelURL(".", import.meta.url))`,
 ].join("\n");
 
-export interface BundleOptions {
+interface BundleOptions {
   minify?: boolean;
   splitting?: boolean;
   external?: readonly string[];
@@ -101,7 +101,7 @@ const isEntry = (file: string) => path.basename(file) === "bundle.mjs";
 /** The module that is bundled only for stages with accounts. */
 const ACCOUNTS = "@board/accounts/accounts";
 
-export async function bundleEntry(item: Entry, into: string, { accounts = false } = {}): Promise<Bundle> {
+async function bundleEntry(item: Entry, into: string, { accounts = false } = {}): Promise<Bundle> {
   const folder = path.join(into, item.name);
   const metafile = await bundleFile(item.source, folder, { external: accounts ? [] : [ACCOUNTS] });
   for (const { from, to } of item.files) await cp(path.join(root, from), path.join(folder, to), { recursive: true });

@@ -1,7 +1,7 @@
 import type { Gateways } from "@board/core/context/gateways";
 import { GatewayError } from "@board/openclaw/wire/gateway-error";
 
-export interface DeferredCall {
+interface DeferredCall {
   answer(): void;
   fail(message: string): void;
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { BoardEvent } from "@board/core/context/event-body";
 
-export interface PutEntry {
+interface PutEntry {
   EventBusName: string;
   Source: string;
   DetailType: string;

@@ -8,7 +8,7 @@ import { redirectWeb } from "./web-redirect.ts";
 export const DIRECTORY = "https://souls.example";
 
 /** A fake remote soul directory on loopback. */
-export interface FakeSoulsDirectory {
+interface FakeSoulsDirectory {
   /** A client that connects to it for the name `souls.example`. */
   web: HttpClient;
   /** The pages by path: a text, or a text with a status. */

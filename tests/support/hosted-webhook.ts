@@ -4,7 +4,7 @@ import { type GatewayFixture, type HostedTenant, openGatewayFixture } from "./ga
 import { createWebhook } from "./webhook.ts";
 
 /** A webhook for the lead of a tenant with a host that records the messages to its agents. */
-export interface HostedWebhook extends HostedTenant {
+interface HostedWebhook extends HostedTenant {
   webhook: Webhook;
 }
 

@@ -3,14 +3,14 @@ import path from "node:path";
 import { type ApiGroup, deliveries, groups, outbound, probes, scheduleRunner, stream, syncs } from "@board/functions/manifest";
 import { type Lambda, LambdaError, type StreamedResponse, type StreamListeners, startLambda } from "./lambda-sandbox.ts";
 
-export interface LambdaPool {
+interface LambdaPool {
   invoke<Result>(name: string, event: unknown): Promise<Result>;
   /** Streams until the client disconnects. Lambda would continue the function; here its sandbox is stopped to free it. */
   stream(name: string, event: unknown, listeners: StreamListeners, signal: AbortSignal): Promise<StreamedResponse>;
   close(): Promise<void>;
 }
 
-export interface LambdaPoolOptions {
+interface LambdaPoolOptions {
   /** The folder that contains one bundle folder per function. */
   bundles: string;
   environment: Readonly<Record<string, string>>;

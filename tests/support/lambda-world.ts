@@ -23,7 +23,7 @@ import { startSqs } from "./sqs.ts";
 import { type CopyOptions, openCopy } from "./test-database.ts";
 import type { LogLine, WorldOptions } from "./world.ts";
 
-export interface LambdaWorld {
+interface LambdaWorld {
   app: Hono<Env>;
   /** Runs every job that has a wake-up or is due, through the consumers; see `World.drain`. */
   drain(context: () => Context): Promise<number>;
@@ -35,7 +35,7 @@ export interface LambdaWorld {
   close(): Promise<void>;
 }
 
-export interface LambdaWorldOptions extends Pick<WorldOptions, "clock" | "streams" | "socketAddress" | "web"> {
+interface LambdaWorldOptions extends Pick<WorldOptions, "clock" | "streams" | "socketAddress" | "web"> {
   environment: Record<string, string>;
   database: Database;
   log: LogLine[];

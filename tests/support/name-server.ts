@@ -5,7 +5,7 @@ import { isIPv4 } from "node:net";
 export type Records = readonly string[] | "missing" | "failed" | "silent";
 export type RecordType = "A" | "AAAA";
 
-export interface NameServer {
+interface NameServer {
   /** The address and port, in the form that `Resolver.setServers` takes. */
   address: string;
   /** The queries so far, such as `A host.example`. */

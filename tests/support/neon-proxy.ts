@@ -14,7 +14,7 @@ export interface NeonProxy {
   stop(): Promise<void>;
 }
 
-export interface NeonProxyOptions {
+interface NeonProxyOptions {
   port: number;
   host?: string;
   /** Called with the text of each statement. */

@@ -18,7 +18,7 @@ export interface ReceivedSpan {
   resource: Record<string, unknown>;
 }
 
-export interface OtlpReceiver {
+interface OtlpReceiver {
   url: string;
   spans: ReceivedSpan[];
   /** The names of the metrics that were received. */

@@ -10,7 +10,7 @@ const LAUNCHER = path.resolve(import.meta.dirname, "../../scripts/start.mjs");
 /** Long, because a start may create a database, which is slow on a busy machine. */
 const OUTPUT_TIMEOUT_MS = 45_000;
 
-export interface ExitStatus {
+interface ExitStatus {
   code: number | null;
   signal: NodeJS.Signals | null;
 }

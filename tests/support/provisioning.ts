@@ -29,7 +29,7 @@ export interface NewAgent {
 }
 
 /** A world with a tenant and a host of a release that needs no pauses between writes. */
-export interface HostedWorld {
+interface HostedWorld {
   world: World;
   host: FakeGateway;
   home: Tenant;

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 
 const CURVE = "prime256v1";
 
-export interface ReceivedPush {
+interface ReceivedPush {
   headers: IncomingHttpHeaders;
   size: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- the message is what the service sent

@@ -20,7 +20,7 @@ export interface ServerProcess extends Program {
   usageSince(time: number): Usage;
 }
 
-export interface ServerProcessOptions {
+interface ServerProcessOptions {
   /** The URL of the identity provider. */
   issuer: string;
   environment?: Readonly<Record<string, string>>;

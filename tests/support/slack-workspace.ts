@@ -7,7 +7,7 @@ import type { HttpClient, HttpResponse } from "@board/core/context/http-client";
 // oxlint-disable-next-line typescript/no-explicit-any -- the message is what the service sent
 type Json = any;
 
-export interface PostedMessage {
+interface PostedMessage {
   /** The user to whom it was posted. */
   channel: string;
   message: Json;
@@ -54,7 +54,7 @@ export interface SlackWorkspace {
 const LIMITS = { section: 3_000, context: 3_000, button: 75, value: 2_000, action_id: 255, url: 3_000, blocks: 50, elements: 25 };
 
 /** Returns the first rule of Slack that a message breaks, or null (https://docs.slack.dev/reference/block-kit/blocks). */
-export function findMessageError({ text, blocks }: Json): string | null {
+function findMessageError({ text, blocks }: Json): string | null {
   if (typeof text !== "string" || text === "") return "no_text";
   if (!Array.isArray(blocks) || blocks.length === 0 || blocks.length > LIMITS.blocks) return "invalid_blocks";
   return blocks.map(findBlockError).find((error) => error !== null) ?? null;

@@ -13,14 +13,14 @@ import {
 } from "@aws-sdk/client-sqs";
 import { buildApp } from "fauxqs";
 
-export interface QueueOptions {
+interface QueueOptions {
   visibility_seconds?: number;
   /** How many receives may fail before a message moves to the queue `deadLetters`, which is also created. */
   max_receives?: number;
   deadLetters?: string;
 }
 
-export interface Depth {
+interface Depth {
   ready: number;
   in_flight: number;
   delayed: number;

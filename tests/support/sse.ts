@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-export interface ReceivedEvent {
+interface ReceivedEvent {
   id: string;
   event: string;
   // Tests read events of every shape and assert what they read.

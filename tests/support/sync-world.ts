@@ -2,7 +2,7 @@ import { createSyncFixture, type SyncFixture } from "./sync-fixture.ts";
 import { createWorld, type Tenant, type World, type WorldOptions } from "./world.ts";
 
 /** A world with a host and a tenant whose agents are provisioned on it, for all tests of a file. */
-export interface SyncWorld {
+interface SyncWorld {
   world: World;
   fixture: SyncFixture;
   home: Tenant;

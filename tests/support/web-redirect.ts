@@ -1,7 +1,7 @@
 import type { HttpClient } from "@board/core/context/http-client";
 
 /** The address to which a test's HTTP client is redirected, recorded so that another process can be redirected too. */
-export interface WebRedirect {
+interface WebRedirect {
   port: number;
   /** The certificate to trust, in PEM. */
   ca: string;

@@ -43,7 +43,7 @@ export interface LogLine {
   [field: string]: unknown;
 }
 
-export interface Measurement {
+interface Measurement {
   name: MetricName;
   value: number;
   dimensions: Dimensions;

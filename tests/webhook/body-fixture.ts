@@ -36,7 +36,7 @@ export interface StoredBodies {
   close(): Promise<void>;
 }
 
-export async function openStoredBodies(environment: Record<string, string> = {}): Promise<StoredBodies> {
+async function openStoredBodies(environment: Record<string, string> = {}): Promise<StoredBodies> {
   const folder = await mkdtemp(path.join(tmpdir(), "board-bodies-"));
   const inside = createBodyFolder(folder);
   const intercept: StoredBodies["intercept"] = { before: () => {}, after: () => {} };

@@ -90,7 +90,7 @@ export async function walkOnce(
 }
 
 /** An invariant does not hold after a kill. */
-export class InvariantViolated extends Error {
+class InvariantViolated extends Error {
   constructor({ deaths, loses_messages }: Walk, moments: readonly string[], cause: unknown) {
     const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
     const queue = loses_messages ? "the queue lost its messages" : "the queue kept its messages";

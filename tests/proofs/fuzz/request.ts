@@ -35,7 +35,7 @@ export interface FuzzTenants {
   urls: Readonly<Record<ServerUrl["server"], string>>;
 }
 
-export function callerOf({ home, stranger }: FuzzTenants, name: string): Caller {
+function callerOf({ home, stranger }: FuzzTenants, name: string): Caller {
   if (name === "nobody") return { options: {}, usual_ids: {} };
   const other = /^another (.*)$/.exec(name)?.[1];
   return other === undefined ? home.callers[name]! : stranger.callers[other]!;

@@ -45,7 +45,7 @@ const INSTANTS = fc.oneof(
 
 /** JSON of any shape for an object field. */
 const ANYTHING = fc.jsonValue({ maxDepth: 3, noUnicodeString: false });
-export const OBJECTS = fc.dictionary(fc.string({ maxLength: 8, unit: "grapheme-ascii" }), ANYTHING, { maxKeys: 4 });
+const OBJECTS = fc.dictionary(fc.string({ maxLength: 8, unit: "grapheme-ascii" }), ANYTHING, { maxKeys: 4 });
 
 /** Generates values that fit a schema, also by field name. Ids are chosen when the request is sent. */
 export function createValues(api: Api): (schema: Schema, name: string) => fc.Arbitrary<unknown> {

@@ -19,7 +19,7 @@ export interface RecordedCall {
 }
 
 /** What a connection needs from its server. */
-export interface ConnectionContext {
+interface ConnectionContext {
   connection_number: number;
   max_payload: number;
   tick_ms: number;

@@ -2,7 +2,7 @@
 export type DialectName = "2026.2.9" | "2026.2.26" | "2026.5.7" | "2026.9.6";
 
 /** Whether a configuration write restarts the host, and whether the restart comes before or after the response. */
-export type RestartRule = "never" | "after_answer" | "before_answer";
+type RestartRule = "never" | "after_answer" | "before_answer";
 
 export interface Dialect {
   protocol: 3 | 4;

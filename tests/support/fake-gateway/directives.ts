@@ -3,7 +3,7 @@ import type { Dialect } from "./dialect.ts";
 import type { Host } from "./host.ts";
 
 /** How a host understands one message. */
-export interface ReadMessage {
+interface ReadMessage {
   /** The text that the agent gets, or null when the host does not pass the message on. */
   seen: string | null;
   /** The commands that the host found in the message, such as `/model x/y -g`, in the order in which it obeyed them. */

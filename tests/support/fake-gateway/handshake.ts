@@ -6,7 +6,7 @@ import { RpcError } from "./rpc-error.ts";
 import { connectSchema } from "./validators.ts";
 import { deviceIdOf, isSignatureValid } from "./signature.ts";
 
-export interface ConnectParams {
+interface ConnectParams {
   minProtocol: number;
   maxProtocol: number;
   client: { id: string; mode: string; platform: string; deviceFamily?: string };

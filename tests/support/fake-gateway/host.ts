@@ -23,7 +23,7 @@ export interface FakeGatewayOptions {
   timings?: Partial<Timings>;
 }
 
-export interface Timings {
+interface Timings {
   restart_delay: number;
   downtime: number;
   starting: number;

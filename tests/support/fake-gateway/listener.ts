@@ -13,7 +13,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-export interface ListenerOptions {
+interface ListenerOptions {
   port: number;
   host: string;
   /** Larger messages close the connection with 1009. */

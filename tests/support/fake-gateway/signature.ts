@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, verify } from "node:crypto";
 
 /** The `device` of a connect and the values that its signature covers. */
-export interface SignedConnect {
+interface SignedConnect {
   client: { id: string; mode: string; platform: string; deviceFamily?: string };
   role: string;
   scopes: readonly string[];
