@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { call, type CallOptions } from "../support/http.ts";
-import { cleanUpPrograms, dataFolder, runProgram, readToken, startProgram, temporaryFolder } from "../support/program.ts";
+import { type LocalService, startLocalService } from "../support/local-service.ts";
+import { cleanUpPrograms, dataFolder, runProgram, temporaryFolder } from "../support/program.ts";
 
 // Each test starts a server, and waits for it to notice the state of the disk.
 vi.setConfig({ testTimeout: 120_000 });
@@ -12,6 +12,7 @@ afterEach(cleanUpPrograms);
 const MEGABYTE = 1_000_000;
 
 interface Disk {
+  folder: string;
   environment: Record<string, string>;
   become(state: "empty" | "reported" | "growth" | "log"): void;
 }
@@ -21,18 +22,15 @@ function openDisk(folder: string): Disk {
   const file = path.join(temporaryFolder(), "disk");
   const preload = path.join(import.meta.dirname, "full-disk.cjs");
   return {
+    folder,
     environment: { DATA_DIR: folder, FULL_DISK_FILE: file, NODE_OPTIONS: `--require ${JSON.stringify(preload)}` },
     become: (state) => writeFileSync(file, state),
   };
 }
 
 async function start(disk: Disk) {
-  const environment = { PORT: "0", LOG_LEVEL: "error", WEBHOOK_RATE_PER_MINUTE: "0", ...disk.environment };
-  const program = startProgram("main", environment);
-  const [, url] = await program.waitForOutput(/ready at (http:\S+)/);
-  const token = await readToken(program);
-  const request = (method: string, target: string, options?: CallOptions) =>
-    call((at, init) => fetch(url + at, init), method, target, { token, ...options });
+  const program = await startLocalService(disk.folder, { WEBHOOK_RATE_PER_MINUTE: "0", ...disk.environment });
+  const request: LocalService["call"] = (...args) => program.call(...args);
   return {
     program,
     request,
