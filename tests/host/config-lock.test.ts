@@ -109,7 +109,7 @@ test("the lock is extended while its holder works for a long time", async () => 
 
 test("a lock whose answer was lost with the connection is free again at once, as is a lock whose release was lost", async () => {
   const proxy = await startDatabaseProxy(Number(new URL(url).port));
-  const cut = await openPostgres(url.replace(/:\d+\//, `:${proxy.port}/`), { max: 1, log: silentLog });
+  const cut = openPostgres(url.replace(/:\d+\//, `:${proxy.port}/`), { max: 1, log: silentLog });
   onTestFinished(async () => {
     await cut.close();
     await proxy.close();
@@ -117,7 +117,7 @@ test("a lock whose answer was lost with the connection is free again at once, as
   const ctx: Context = { ...world.context(), db: cut.db };
   await cut.db.execute(sql`select 1`);
   proxy.cutAfter(1);
-  await expect(acquireConfigLock(ctx, gateway_id, LONG)).rejects.toThrow();
+  await expect(acquireConfigLock(ctx, gateway_id, LONG)).rejects.toThrow("host_turns");
   expect((await lockRows()).filter((lock) => lock.gateway_id === gateway_id)).toMatchObject([{ holder: null }]);
   const held = await acquireConfigLock(ctx, gateway_id, { wait_ms: 0 });
   proxy.drop();

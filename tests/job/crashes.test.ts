@@ -127,7 +127,7 @@ describe("a job whose failure cannot be recorded, because the handler fails each
     }
   }
 
-  test("it is dead after some crashes, says so in the log, and leaves its lane to the next job", async () => {
+  test("it is dead after some crashes, is logged, and leaves its lane to the next job", async () => {
     const id = await notification();
     const lane = "lane of a job that cannot end";
     await world.db.update(jobs).set({ lane }).where(eq(jobs.id, id));
