@@ -1,8 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { tasks } from "@board/core/schema/all-tables";
 import { closeFence, fence } from "@board/core/values/text";
-import { eq } from "drizzle-orm";
-import { describe, expect, test } from "vitest";
+import { pollWaits } from "@board/core/inbox/wait";
+import { eq, sql } from "drizzle-orm";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { waitForBlockedStatement } from "../support/blocked-statement.ts";
 import { splitFences } from "../support/fences.ts";
 import { openPullBoard, type PullBoard } from "../support/pull-board.ts";
 import { setupWorld } from "../support/fixtures.ts";
@@ -291,6 +293,34 @@ describe("waiting for work", () => {
     const task = await addTask({ assigned_agent_id: worker.id });
     const { status, body } = await waiting;
     expect([status, body]).toMatchObject([200, { has_work: true, tasks: [{ id: task }], messages: [{ task_id: task }] }]);
+  });
+
+  test("a wait ends as soon as there is work, even if the change is reported while the inboxes of others are being read", async () => {
+    // Without the timer, only reports of changes make the service read the inboxes of waiting agents.
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [busy, changed] = [await openBoard(), await openBoard()];
+    const report = (board: PullBoard) => pollWaits(world.context(), new Set([board.organization_id]));
+    const startWait = async (board: PullBoard) => {
+      world.statements.length = 0;
+      const answer = board.inbox(board.worker, "?wait=20");
+      const countReads = () => world.statements.filter((text) => text.includes("inbox_messages")).length;
+      // The second read is that of a poll, so the request is waiting by then.
+      await vi.waitUntil(() => (report(board), countReads() > 1), { timeout: 20_000 });
+      return { answer };
+    };
+    const waits = [await startWait(busy), await startWait(changed)];
+    await changed.addTask();
+    await world.db.transaction(async (blocking) => {
+      await blocking.execute(sql`lock table inbox_messages in access exclusive mode`);
+      report(busy);
+      await waitForBlockedStatement(world.db);
+      report(changed);
+    });
+    expect((await waits[1]!.answer).body.has_work).toBe(true);
+    await busy.addTask();
+    report(busy);
+    expect((await waits[0]!.answer).body.has_work).toBe(true);
   });
 
   test("a wait for work ends without work when its time is over, and a matching tag then gives 304", async () => {

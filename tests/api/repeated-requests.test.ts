@@ -6,8 +6,9 @@ import { gateways, idempotency_keys, idempotency_usage } from "@board/core/schem
 import { claimKey, completeClaim, readAnswer } from "@board/core/idempotency/idempotency";
 import { seal } from "@board/core/values/seal";
 import { eq, sql } from "drizzle-orm";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { runScheduled } from "@board/api/work/schedules";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/server.ts";
 import { setupWorld } from "../support/fixtures.ts";
 import { type Answer, type CallOptions, call } from "../support/http.ts";
 import { createWorld } from "../support/world.ts";
@@ -223,6 +224,12 @@ test("a crash between the effect and the stored answer leaves neither of them, a
   expect(await count(title)).toBe(1);
 });
 
+async function setupGateway(): Promise<FakeGateway> {
+  const gateway = await startFakeGateway({ token: "test-token-123" });
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
 const host = { name: "Host", url: "ws://127.0.0.1:9", workspace_root: "/work" };
 const countHosts = () => world.db.$count(gateways, eq(gateways.name, host.name));
 
@@ -249,6 +256,19 @@ test("while a POST that calls a host runs in another process, a repeat gets 409;
   const late = await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" });
   expect([late.status, late.headers.get("idempotent-replayed")]).toEqual([200, null]);
   expect((await post("/api/v1/gateways", "claim", { ...host, name: "Claimed" })).text).toBe(late.text);
+});
+
+test("a POST whose answer cannot be stored after its call to a host is answered, and a repeat does not call the host again", async () => {
+  const gateway = await setupGateway();
+  const hosted = await world.tenant("hosted", gateway.url);
+  const path = `/api/v1/gateway/sessions/${hosted.lead.session_key}/message?board_id=${hosted.board_id}`;
+  const send = () => post(path, "unstored", { content: "Once" }, { token: hosted.owner.token });
+  await world.db.execute(sql`alter table idempotency_keys add constraint no_answer check (status is null) not valid`);
+  const first = await send();
+  await world.db.execute(sql`alter table idempotency_keys drop constraint no_answer`);
+  const again = await send();
+  expect([first.status, again.status, again.headers.get("retry-after")]).toEqual([200, 409, "1"]);
+  expect(gateway.messages.filter(({ message }) => message === "Once")).toHaveLength(1);
 });
 
 test("the answer under a reserved key is stored even when the clock moves while the key is being reserved", async () => {

@@ -1,5 +1,5 @@
 import { endpoints } from "@board/api/groups";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createWebhook } from "../support/webhook.ts";
 import { setupWorld } from "../support/fixtures.ts";
 
@@ -11,6 +11,8 @@ const world = await setupWorld({
 });
 const home = await world.tenant("home");
 const other = await world.tenant("other");
+
+afterEach(() => void vi.useRealTimers());
 
 const request = async (path: string, init?: RequestInit): Promise<Response> => world.app.request(path, init);
 const statuses = (answers: readonly { status: number }[]) =>
@@ -87,13 +89,13 @@ test("a post whose body does not arrive delays no other request of the same addr
 });
 
 test("probes and public files are answered while an organization has reached its limit of running requests", async () => {
+  // The time limit of the probe never passes, because a busy machine may take longer than this limit.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const busy = times(4, () => world.call("GET", "/api/v1/boards", { token: home.owner.token }));
-  const paths = ["/health", "/openapi.json", "/docs", "/docs/swagger-ui.css", "/.well-known/oauth-protected-resource"];
+  const paths = ["/health", "/readyz", "/openapi.json", "/docs", "/docs/swagger-ui.css", "/.well-known/oauth-protected-resource"];
   const requestSixTimes = (path: string) => Promise.all([1, 2, 3, 4, 5, 6].map(() => request(path)));
-  const [ready, ...answers] = await Promise.all(["/readyz", ...paths].map(requestSixTimes));
+  const answers = await Promise.all(paths.map(requestSixTimes));
   expect([...new Set(statuses(answers.flat()))]).toEqual([200]);
-  // On a busy machine the database may take longer than this probe waits, which gives 503. No probe is refused with 429.
-  expect(statuses(ready!).filter((status) => status !== 200 && status !== 503)).toEqual([]);
   await busy;
 });
 

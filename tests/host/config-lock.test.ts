@@ -6,9 +6,10 @@ import { acquireConfigLock } from "@board/openclaw/host/config-lock";
 import { silentLog } from "@board/core/values/log";
 import { scheduled } from "@board/api/work/schedules";
 import { eq, sql } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
-import { openServerWorld } from "../support/postgres-world.ts";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { startDatabaseProxy } from "../support/database-proxy.ts";
 import { setup } from "../support/fixtures.ts";
+import { openServerWorld } from "../support/postgres-world.ts";
 
 let gateway_id: string;
 
@@ -100,6 +101,24 @@ test("the lock is extended while its holder works for a long time", async () => 
   const holder = await acquireConfigLock(first_process, gateway_id, { ...LONG, lease_ms: 900 });
   await expect(acquireConfigLock(second_process, gateway_id, { wait_ms: 2_000 })).rejects.toThrow("busy");
   await holder.release(0);
+});
+
+test("a lock whose answer was lost with the connection is free again at once, as is a lock whose release was lost", async () => {
+  const proxy = await startDatabaseProxy(Number(new URL(url).port));
+  const cut = openPostgres(url.replace(/:\d+\//, `:${proxy.port}/`), { max: 1, log: silentLog });
+  onTestFinished(async () => {
+    await cut.close();
+    await proxy.close();
+  });
+  const ctx: Context = { ...world.context(), db: cut.db };
+  await cut.db.execute(sql`select 1`);
+  proxy.cutAfter(1);
+  await expect(acquireConfigLock(ctx, gateway_id, LONG)).rejects.toThrow("host_turns");
+  expect((await lockRows()).filter((lock) => lock.gateway_id === gateway_id)).toMatchObject([{ holder: null }]);
+  const held = await acquireConfigLock(ctx, gateway_id, { wait_ms: 0 });
+  proxy.drop();
+  await held.release(0);
+  await (await acquireConfigLock(first_process, gateway_id, { wait_ms: 0 })).release(0);
 });
 
 test("acquiring the lock inside a transaction is refused", async () => {

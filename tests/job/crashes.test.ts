@@ -1,9 +1,9 @@
-import { activity_events, gateways, jobs } from "@board/core/schema/all-tables";
+import { activity_events, gateway_circuits, gateways, jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { listJobs } from "@board/core/job/job";
 import { redriveJobs } from "@board/core/job/redrive";
-import { eq } from "drizzle-orm";
-import { beforeEach, expect, test } from "vitest";
+import { eq, sql } from "drizzle-orm";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listEvents } from "../support/activity.ts";
 import { startFakeGateway } from "../support/fake-gateway/server.ts";
 import { addJob, getPayloadJob, getJob, relayOnce } from "../support/jobs.ts";
@@ -26,6 +26,8 @@ beforeEach(async () => {
 });
 
 const work = (id: string) => deliver(world.context(), id);
+const loggedOf = (id: string) =>
+  world.log.filter(({ event, job_id }) => job_id === id && /^jobs\.(dead|end)/.test(event)).map(({ event }) => event);
 const failures = () => listEvents(world, { event_type: "webhook.notify_failed" });
 
 /**
@@ -108,6 +110,49 @@ test("the end of a job and its failure event are recorded together or not at all
   await expect(work(id)).rejects.toThrow("Worker exited without reporting (crash 5 of 5)");
   expect([(await getJob(world, id)).status, (await failures()).length]).toEqual(["dead", 1]);
   await repair();
+});
+
+describe("a job whose failure cannot be recorded, because the handler fails each time", () => {
+  const noEvents = (change: string) => world.db.execute(sql.raw(`alter table activity_events ${change}`));
+  const MAX_ROUNDS = 20;
+
+  beforeEach(() => noEvents("add constraint no_events check (false) not valid"));
+  afterEach(() => noEvents("drop constraint no_events"));
+
+  /** Runs the job as often as the queue would, until it is dead. */
+  async function runUntilDead(id: string): Promise<void> {
+    for (let round = 0; round < MAX_ROUNDS && (await getJob(world, id)).status !== "dead"; round++) {
+      await work(id).catch(() => {});
+      world.elapse(60_000);
+    }
+  }
+
+  test("it is dead after some crashes, is logged, and leaves its lane to the next job", async () => {
+    const id = await notification();
+    const lane = "lane of a job that cannot end";
+    await world.db.update(jobs).set({ lane }).where(eq(jobs.id, id));
+    const repair = await breakToken();
+    await runUntilDead(id);
+    await repair();
+    expect(await getJob(world, id)).toMatchObject({ status: "dead", lease_until: null });
+    expect(loggedOf(id)).toEqual(["jobs.dead", "jobs.end_not_recorded"]);
+    const next = await addJob(world, home, { lane });
+    await work(next);
+    expect((await getJob(world, next)).status).toBe("done");
+  });
+
+  test("it is dead too if it waited for a host that stays down", async () => {
+    const id = await notification();
+    const { gateway_id } = home;
+    const past = new Date(0);
+    await world.db.update(jobs).set({ gateway_id, give_up_at: past }).where(eq(jobs.id, id));
+    const retry_at = new Date(world.now().getTime() + 3_600_000);
+    await world.db.insert(gateway_circuits).values({ gateway_id, failures: 1, changed_at: past, last_error: "down", retry_at });
+    await runUntilDead(id);
+    await world.db.delete(gateway_circuits);
+    expect(await getJob(world, id)).toMatchObject({ status: "dead", unreachable: true });
+    expect(loggedOf(id)).toEqual(["jobs.dead", "jobs.end_not_recorded"]);
+  });
 });
 
 test("attempts that fail because of a host do not count as crashes of the job", async () => {

@@ -1,4 +1,4 @@
-import { abandonJobs, releaseJobs } from "@board/core/job/claim";
+import { abandonJobs, endJobs, releaseJobs } from "@board/core/job/claim";
 import { jobs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
@@ -116,6 +116,7 @@ test("a request that stops waiting for a job does not take it away from the work
   const call = await host.call(0);
   await releaseJobs(world.context(), [id]);
   await abandonJobs(world.context(), [id], world.now());
+  expect(await endJobs(world.context(), [id])).toEqual([]);
   expect(await read()).toMatchObject({ status: "running", attempts: 1 });
   await work();
   call.answer();

@@ -1,7 +1,7 @@
 import { marketplace_skills, skill_pack_syncs } from "@board/core/schema/all-tables";
 import { deliver } from "@board/api/work/handlers";
 import { eq } from "drizzle-orm";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { archivePath, createPackCalls, skillFile, startCodeHost } from "../support/code-host.ts";
 import { openServerWorld } from "../support/postgres-world.ts";
 import { setup } from "../support/fixtures.ts";
@@ -57,4 +57,26 @@ test("a duplicated wake-up during concurrent registrations of the same skills st
   expect(body.created).toBeLessThanOrEqual(300);
   expect(await world.db.$count(marketplace_skills)).toBe(301);
   expect((await packs.sync(id)).body).toMatchObject({ synced: 300, created: 0 });
+});
+
+test("a request that was stopped until a worker took over its sync leaves the result to the worker", async () => {
+  const { id } = await packs.add("acme/stopped");
+  await host.publish("acme/stopped", { "a/SKILL.md": skillFile("a") });
+  const ready = host.answers.get(archivePath("acme/stopped"))!;
+  const answers: (() => void)[] = [];
+  host.answers.set(archivePath("acme/stopped"), (...http) => void answers.push(() => ready(...http)));
+  const asked = (count: number) => vi.waitUntil(() => answers.length === count, { timeout: 20_000 });
+  const stopped = packs.sync(id);
+  await asked(1);
+  const [run] = await runsOf(id);
+  const job = await packs.job(run!.id);
+  world.elapse(60_000);
+  const working = deliver(world.context(), job.id);
+  await asked(2);
+  answers[0]!();
+  expect([(await stopped).status, (await packs.job(run!.id)).status]).toEqual([202, "running"]);
+  answers[1]!();
+  await working;
+  expect((await packs.run(id, run!.id)).body).toMatchObject({ status: "done", created: 1 });
+  expect((await packs.job(run!.id)).status).toBe("done");
 });

@@ -1,6 +1,6 @@
 import { agents, jobs, task_transitions } from "@board/core/schema/all-tables";
 import { runScheduled } from "@board/api/work/schedules";
-import { asc, eq } from "drizzle-orm";
+import { asc, eq, sql } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { listEvents } from "../support/activity.ts";
 import { renew, setupWorld } from "../support/fixtures.ts";
@@ -78,6 +78,24 @@ test("a task whose lease has expired is free in the inbox, the lead is notified,
     ["inbox", "in_progress"],
     ["in_progress", "inbox"],
   ]);
+});
+
+test("a board whose leases cannot be ended does not keep the leases of later boards, and the schedule reports its error", async () => {
+  const other = await createTeam(world, "another board");
+  const [first, second] = [team, other].toSorted((a, b) => (a.board_id < b.board_id ? -1 : 1));
+  const take = async ({ worker }: typeof other) =>
+    (await world.call("POST", "/api/v1/agent/tasks/next", { agent: worker.token, body: {} })).body.task.id;
+  const statusOf = async (of: typeof other, id: string) =>
+    (await world.call("GET", taskPath(of, id), { token: of.owner.token })).body.status;
+  for (const { board_id } of [first!, second!]) await addTask(world, { ...team, board_id });
+  const taken = [await take(first!), await take(second!)];
+  world.elapse(LEASE + 1_000);
+  const isStuck = sql.raw(`board_id = '${first!.board_id}' and status = 'inbox'`);
+  await world.db.execute(sql`alter table tasks add constraint stuck check (not (${isStuck})) not valid`);
+  await expect(sweep()).rejects.toThrow("tasks");
+  const statuses = [await statusOf(first!, taken[0]), await statusOf(second!, taken[1])];
+  await world.db.execute(sql`alter table tasks drop constraint stuck`);
+  expect(statuses).toEqual(["in_progress", "inbox"]);
 });
 
 test("a late write of an expired holder changes nothing, and the next agent finishes the task", async () => {

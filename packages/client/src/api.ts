@@ -7248,7 +7248,7 @@ export interface components {
             all_boards_read: boolean;
             /** @description Gives the right to write to every board. */
             all_boards_write: boolean;
-            /** @description Token that accepts the invite. Give it to the invited person. It is sent by mail only if accounts and a mail server are set up. */
+            /** @description Token that accepts the invite. Give it to the invited person. It is sent by mail only if accounts and a mail server are set up. Empty if it was encrypted with another ENCRYPTION_KEY: then remove the invite and create it again. */
             token: string;
             /** @description User who created the invite. */
             created_by_user_id: string | null;
@@ -11032,7 +11032,7 @@ export interface components {
                 "application/json": components["schemas"]["Refusal"];
             };
         };
-        /** @description The database or the identity provider cannot be reached, or the service is overloaded; see Retry-After. */
+        /** @description The database or the identity provider cannot be reached, a secret cannot be decrypted, or the service is overloaded; see Retry-After. */
         Unavailable: {
             headers: {
                 /** @description Id of the request in the service's log. */

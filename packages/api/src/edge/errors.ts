@@ -1,9 +1,17 @@
 import { BodyStorageError } from "@board/core/context/body-storage";
 import { isForeignKeyViolation, toDatabaseUnavailable, toTextBudgetError } from "@board/core/db/query-error";
-import { bodyStorageUnavailable, DomainError, InvalidInput, type ErrorKind, notFound } from "@board/core/values/errors";
+import {
+  bodyStorageUnavailable,
+  DomainError,
+  InvalidInput,
+  type ErrorKind,
+  notFound,
+  secretUnreadable,
+} from "@board/core/values/errors";
 import type { Log } from "@board/core/values/log";
 import { errorText, stackFrames } from "@board/core/values/log";
 import { toJson } from "@board/core/values/json";
+import { UnreadableSecret } from "@board/core/values/seal";
 import { HTTPException } from "hono/http-exception";
 import { jsonResponse } from "./representation.ts";
 
@@ -25,6 +33,7 @@ const STATUS: Readonly<Record<ErrorKind, number>> = {
   database_unavailable: 503,
   identity_provider_unavailable: 503,
   body_storage_unavailable: 503,
+  secret_unreadable: 503,
 };
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
@@ -47,6 +56,10 @@ export function toErrorResponse(error: unknown, toAgent: boolean, log: Log): Res
   if (error instanceof BodyStorageError) {
     log.warn("webhook.body_unavailable", error.message);
     return toDomainErrorResponse(bodyStorageUnavailable(), toAgent);
+  }
+  if (error instanceof UnreadableSecret) {
+    log.error("secret.unreadable", error.message);
+    return toDomainErrorResponse(secretUnreadable(), toAgent);
   }
   if (error instanceof HTTPException && error.status < 500) return json({ detail: "Bad Request" }, error.status);
   // The message of an unexpected error may contain anything, including secrets, so it is only logged.

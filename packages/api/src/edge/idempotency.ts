@@ -2,7 +2,9 @@ import { hash } from "node:crypto";
 import type { Agent, User } from "@board/core/context/actor";
 import { type Context, transaction } from "@board/core/context/context";
 import { isForeignKeyViolation } from "@board/core/db/query-error";
+import { withDatabaseRetry } from "@board/core/db/retry-unavailable";
 import { DomainError, InvalidInput } from "@board/core/values/errors";
+import { errorText } from "@board/core/values/log";
 import {
   claimKey,
   completeClaim,
@@ -206,18 +208,24 @@ async function runClaimed(
   };
   try {
     const answer = await run({ ...ctx, recordAnswer });
-    if (!isRecorded) await completeClaim(ctx, claim, toStored(answer));
+    if (!isRecorded) await tryToWrite(ctx, () => completeClaim(ctx, claim, toStored(answer)));
     return answer;
   } catch (error) {
     const refusal = await toRefusal(ctx, error);
-    if (!refusal) await releaseClaim(ctx, claim);
-    else {
-      await completeClaim(ctx, claim, refusal);
-      return refusal;
-    }
+    await tryToWrite(ctx, () => (refusal ? completeClaim(ctx, claim, refusal) : releaseClaim(ctx, claim)));
+    if (refusal) return refusal;
     throw error;
   }
 }
+
+const MAX_WRITE_MS = 2_000;
+
+/**
+ * Ends a claim. If that fails, the caller still gets the answer, because the operation has run. The key stays reserved, so that a
+ * repeated request does not run the operation again, until the claim counts as crashed.
+ */
+const tryToWrite = (ctx: Context, write: () => Promise<void>): Promise<void> =>
+  withDatabaseRetry(write, MAX_WRITE_MS).catch((error: unknown) => ctx.log.error("idempotency.not_stored", errorText(error)));
 
 /** Statuses of refusals that would not change if the same request were sent again. */
 const STORED_REFUSALS = [403, 404, 409, 410, 422];

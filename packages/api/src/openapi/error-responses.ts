@@ -94,7 +94,7 @@ export const ERROR_RESPONSES: Readonly<Record<number, ZodOpenApiResponseObject>>
   502: errorResponse("GatewayFailed", "A host or server that the operation needs is unreachable or returned an error."),
   503: errorResponse(
     "Unavailable",
-    "The database or the identity provider cannot be reached, or the service is overloaded; see Retry-After.",
+    "The database or the identity provider cannot be reached, a secret cannot be decrypted, or the service is overloaded; see Retry-After.",
     Refusal,
     true,
   ),

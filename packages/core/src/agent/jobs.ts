@@ -1,5 +1,5 @@
 import type { Context } from "../context/context.ts";
-import { type GatewayRow, isUsableGateway, toTarget } from "../gateway/target.ts";
+import { type GatewayRow, isUsableGateway, toLastTarget } from "../gateway/target.ts";
 import { enqueueAll, type NewJob, setSecretByGateway } from "../job/job.ts";
 import { hostLane } from "../values/session-key.ts";
 
@@ -98,7 +98,7 @@ export function toCleanups(gateway: GatewayRow, agent: RemovedAgent, connection:
  * already queued get the encrypted connection too, because they can no longer read it from the gateway.
  */
 export async function enqueueCleanups(ctx: Context, gateway: GatewayRow, removed: readonly RemovedAgent[]): Promise<void> {
-  const connection = JSON.stringify(toTarget(ctx, gateway));
+  const connection = JSON.stringify(toLastTarget(ctx, gateway));
   await setSecretByGateway(ctx, "agent.cleanup", gateway.id, connection);
   await enqueueAll(
     ctx,

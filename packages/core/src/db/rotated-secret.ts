@@ -2,7 +2,7 @@ import { lte } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { subscriptions } from "../schema/subscription.sql.ts";
 import { board_webhooks } from "../schema/webhook.sql.ts";
-import { seal, unseal } from "../values/seal.ts";
+import { seal, unseal, unsealIfReadable } from "../values/seal.ts";
 import { addMs, DAY_MS } from "../values/time.ts";
 
 /**
@@ -18,11 +18,16 @@ const NO_PREVIOUS = { previous_secret_sealed: null, previous_secret_until: null 
 
 export const sealSecret = (ctx: Context, secret: string): Uint8Array => seal(ctx.settings.encryption_key, secret);
 
-/** Returns the secrets that are valid now, the current one first. The list is empty if there is none. */
+/**
+ * Returns the secrets that are valid now, the current one first. The list is empty only if no secret is set. A previous secret that
+ * was encrypted with another key is left out.
+ */
 export function validSecrets(ctx: Context, row: SecretColumns): string[] {
   const isPreviousValid = row.previous_secret_until !== null && row.previous_secret_until > ctx.now();
-  const sealed = [row.secret_sealed, isPreviousValid ? row.previous_secret_sealed : null];
-  return sealed.flatMap((bytes) => (bytes ? unseal(ctx.settings.encryption_key, bytes) : []));
+  const key = ctx.settings.encryption_key;
+  const current = row.secret_sealed && unseal(key, row.secret_sealed);
+  const previous = isPreviousValid && row.previous_secret_sealed ? unsealIfReadable(key, row.previous_secret_sealed) : null;
+  return [current, previous].filter((secret) => secret !== null);
 }
 
 /** Returns the column values that store a new secret. The stored secret becomes the previous one. */
@@ -38,8 +43,9 @@ export function changeSecret(
   { secret_sealed: stored }: SecretColumns,
   secret: string | null,
 ): Partial<SecretColumns> {
-  if (secret === (stored && unseal(ctx.settings.encryption_key, stored))) return {};
-  if (secret !== null && stored !== null) return toRotatedSecret(ctx, stored, secret);
+  const readable = stored && unsealIfReadable(ctx.settings.encryption_key, stored);
+  if (secret === readable && (stored === null) === (readable === null)) return {};
+  if (secret !== null && stored !== null && readable !== null) return toRotatedSecret(ctx, stored, secret);
   return { secret_sealed: secret === null ? null : sealSecret(ctx, secret), ...NO_PREVIOUS };
 }
 

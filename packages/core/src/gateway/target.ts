@@ -5,7 +5,7 @@ import { agents } from "../schema/agent.sql.ts";
 import type { Context } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import type { GatewayTarget } from "../context/gateways.ts";
-import { seal, unseal } from "../values/seal.ts";
+import { seal, unseal, unsealIfReadable } from "../values/seal.ts";
 import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
 
 export type GatewayRow = typeof gateways.$inferSelect;
@@ -57,9 +57,19 @@ export function requireUsableGateway<T extends GatewayLocation>(
 }
 
 /** Returns what a client needs to connect to the gateway, including the token in plain text. */
-export function toTarget(ctx: Pick<Context, "settings">, row: GatewayRow): GatewayTarget {
+export const toTarget = (ctx: Pick<Context, "settings">, row: GatewayRow): GatewayTarget =>
+  toTargetWith(row, unsealToken(ctx, row));
+
+/**
+ * Like `toTarget`, for a gateway that is being removed. Without the token if it cannot be read, because a host that then refuses the
+ * clean-up must not keep the gateway from being removed.
+ */
+export const toLastTarget = (ctx: Pick<Context, "settings">, row: GatewayRow): GatewayTarget =>
+  toTargetWith(row, readableToken(ctx, row));
+
+function toTargetWith(row: GatewayRow, token: string | null): GatewayTarget {
   const { url, disable_device_pairing, allow_insecure_tls, organization_id } = row;
-  return { url, token: unsealToken(ctx, row), disable_device_pairing, allow_insecure_tls, organization_id };
+  return { url, token, disable_device_pairing, allow_insecure_tls, organization_id };
 }
 
 export const sealToken = (ctx: Context, token: string | null) =>
@@ -67,6 +77,10 @@ export const sealToken = (ctx: Context, token: string | null) =>
 
 export const unsealToken = (ctx: Pick<Context, "settings">, row: Pick<GatewayRow, "token_sealed">) =>
   row.token_sealed ? unseal(ctx.settings.encryption_key, row.token_sealed) : null;
+
+/** Returns the token, or null if there is none or if it was encrypted with another ENCRYPTION_KEY. */
+export const readableToken = (ctx: Pick<Context, "settings">, row: Pick<GatewayRow, "token_sealed">) =>
+  row.token_sealed ? unsealIfReadable(ctx.settings.encryption_key, row.token_sealed) : null;
 
 /** Finds the gateway. Returns null if it was removed or has no address. */
 export async function findUsableGateway(ctx: Context, gateway_id: string): Promise<GatewayRow | null> {

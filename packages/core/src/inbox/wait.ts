@@ -49,6 +49,8 @@ function createWaiters() {
   const limit = createLimiter(MAX_CONCURRENT_READS);
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
+  /** Organizations whose inboxes changed during a poll, which may have read them before the change. */
+  let changed = new Set<string>();
 
   async function poll(all = [...waiting.values()]): Promise<void> {
     if (isPolling) return;
@@ -58,6 +60,16 @@ function createWaiters() {
     );
     await Promise.all(batches.map((batch) => limit(() => pollBatch(batch)).catch((error) => logFailure(batch[0]!, error))));
     isPolling = false;
+    if (changed.size > 0) void pollChanged();
+  }
+
+  /** Polls the inboxes of the changed organizations, now or after the poll that is in progress. */
+  async function pollChanged(): Promise<void> {
+    if (isPolling) return;
+    const organizations = changed;
+    changed = new Set();
+    const hinted = [...waiting.values()].filter(({ ctx }) => organizations.has(ctx.actor.organization_id));
+    if (hinted.length > 0) await poll(hinted);
   }
 
   async function pollBatch(batch: readonly Waiter[]): Promise<void> {
@@ -123,8 +135,8 @@ function createWaiters() {
   return {
     wait,
     pollSoon(organizations: ReadonlySet<string>) {
-      const hinted = [...waiting.values()].filter(({ ctx }) => organizations.has(ctx.actor.organization_id));
-      if (hinted.length > 0) void poll(hinted);
+      for (const id of organizations) changed.add(id);
+      void pollChanged();
     },
   };
 }

@@ -87,14 +87,24 @@ export async function claimJobs(ctx: Context, ids: readonly string[]): Promise<s
 }
 
 const isQueued = eq(jobs.status, "queued");
+/**
+ * Whether the job waits, or runs in the request that claimed it. A worker may have leased it while the request waited for it, or
+ * because the claim had expired.
+ */
+const isQueuedOrClaimed = or(isQueued, and(hasStatus("running"), isNull(jobs.lease_token)));
 
-/** Marks jobs that this process ran as done. Call it in the transaction that writes their results. */
-export async function endJobs(ctx: Context, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  await ctx.db
+/**
+ * Marks jobs that this process claimed, or that no process runs, as done. Call it in the transaction that writes their results.
+ * Returns the ids of the jobs that ended. A job that a worker has taken over is left to the worker.
+ */
+export async function endJobs(ctx: Context, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const ended = await ctx.db
     .update(jobs)
     .set({ ...freedSlots, status: "done", finished_at: ctx.now(), secret_sealed: null, last_error: null, held_by: null })
-    .where(and(inArray(jobs.id, [...ids]), hasStatus("queued", "running")));
+    .where(and(inArray(jobs.id, [...ids]), isQueuedOrClaimed))
+    .returning({ id: jobs.id });
+  return ended.map(({ id }) => id);
 }
 
 /**
@@ -126,9 +136,6 @@ export async function releaseJobs(ctx: Context, ids: readonly string[], run_at: 
 export async function abandonJobs(ctx: Context, ids: readonly string[], lease_until: Date): Promise<void> {
   await updateLiveJobs(ctx, ids, { lease_until });
 }
-
-/** Whether the job waits, or runs in the request that claimed it. A worker may have leased the job while the request waited for it. */
-const isQueuedOrClaimed = or(isQueued, and(hasStatus("running"), isNull(jobs.lease_token)));
 
 async function updateLiveJobs(
   ctx: Context,

@@ -1,4 +1,4 @@
-import { type SQL, sql } from "drizzle-orm";
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { System } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { placeholders, preparedQuery } from "../db/prepared.ts";
@@ -8,6 +8,7 @@ import type { JobHandler } from "./handler.ts";
 import { type JobResult, jobs } from "../schema/job.sql.ts";
 import type { JobRow } from "./job.ts";
 import { backoff, type JobKind, type JobPayloads, type JobRetryPolicy, RETRY_POLICIES } from "./kinds.ts";
+import { hasStatus } from "./lane.ts";
 import { isOwnLease } from "./lease.ts";
 import { freedSlots, hasHeldJobs, wakeHeldJobs } from "./slots.ts";
 
@@ -16,6 +17,11 @@ import { freedSlots, hasHeldJobs, wakeHeldJobs } from "./slots.ts";
  * crashing ends in the dead-letter queue.
  */
 export const MAX_CRASHES = 5;
+/**
+ * From this number of crashes on, a job is given up without its handler. The handler has failed several times to record the end of
+ * the job, which would otherwise be tried again for ever and block the job's lane.
+ */
+const MAX_CRASHES_WITH_RECORD = MAX_CRASHES + 3;
 
 /** The database was unavailable during an attempt. */
 export class DatabaseUnavailable extends ExpectedFailure {
@@ -98,20 +104,37 @@ async function endJob(
   return ended !== undefined;
 }
 
-/** Ends a job as dead and lets the handler record it. Returns false when another worker has taken it over. */
+/**
+ * Ends a job as dead and lets the handler record it, unless the handler has failed to do so too often. Returns false when another
+ * worker has taken the job over.
+ */
 export async function giveUp(
   ctx: Context<System>,
   job: JobRow,
   handler: AnyHandler | undefined,
   { reason, unreachable, condition }: { reason: string; unreachable: boolean; condition?: SQL | undefined },
 ): Promise<boolean> {
+  const isRecorded = job.crashes < MAX_CRASHES_WITH_RECORD;
   const isDead = await transaction(ctx, async (ctx) => {
     if (!(await endJob(ctx, job, { status: "dead", last_error: reason, unreachable }, condition))) return false;
-    await handler?.onDead?.(ctx, job.payload as JobPayloads[JobKind], reason, job.lane);
+    if (isRecorded) await handler?.onDead?.(ctx, job.payload as JobPayloads[JobKind], reason, job.lane);
     return true;
   });
   if (isDead) ctx.log.error("jobs.dead", "Job is dead; redrive it once the cause is fixed", { error: reason });
+  if (isDead && !isRecorded)
+    ctx.log.error(
+      "jobs.end_not_recorded",
+      "What the job was about does not show that the job is dead, because each try to record it failed",
+    );
   return isDead;
+}
+
+/** Counts a failed attempt to give up a waiting job. A leased job needs no such count, because a take-over counts as a crash. */
+export async function countFailedEnd(ctx: Context, { id }: JobRow): Promise<void> {
+  await ctx.db
+    .update(jobs)
+    .set({ crashes: sql`${jobs.crashes} + 1` })
+    .where(and(eq(jobs.id, id), hasStatus("queued")));
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   type AnyHandler,
   type AttemptOutcome,
   completeJob,
+  countFailedEnd,
   DatabaseUnavailable,
   giveUp,
   MAX_CRASHES,
@@ -63,8 +64,13 @@ export const runLeased = (ctx: Context<System>, handlers: JobHandlers, job: JobR
 
 /** Gives up a job whose host was down for as long as all the job's attempts would have taken. */
 async function giveUpWaiting(ctx: Context<System>, job: JobRow, handler: AnyHandler | undefined, reason: string): Promise<void> {
-  if (await withDatabaseRetry(() => giveUp(ctx, job, handler, { reason, unreachable: true, condition: isStillQueued(job) })))
-    ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome: "dead" });
+  try {
+    if (await withDatabaseRetry(() => giveUp(ctx, job, handler, { reason, unreachable: true, condition: isStillQueued(job) })))
+      ctx.meter.record("DeliveryAttempts", 1, { kind: job.kind, outcome: "dead" });
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) await countFailedEnd(ctx, job);
+    throw error;
+  }
   addPendingWakeup(ctx.pendingWakeups, job);
 }
 

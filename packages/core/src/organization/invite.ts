@@ -8,7 +8,7 @@ import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { newestFirst } from "../lists/keyset.ts";
 import type { Page, PageQuery } from "../lists/page.ts";
-import { seal, unseal } from "../values/seal.ts";
+import { seal, unsealIfReadable } from "../values/seal.ts";
 import { Id, Instant, NonEmpty, valueError, lazyObject } from "../values/wire.ts";
 import { AccessFields, requireBoards } from "./member-access.ts";
 import { organization_invite_board_access, organization_invites } from "../schema/invite.sql.ts";
@@ -30,7 +30,7 @@ export const Invite = lazyObject(() => ({
   token: z
     .string()
     .describe(
-      "Token that accepts the invite. Give it to the invited person. It is sent by mail only if accounts and a mail server are set up.",
+      "Token that accepts the invite. Give it to the invited person. It is sent by mail only if accounts and a mail server are set up. Empty if it was encrypted with another ENCRYPTION_KEY: then remove the invite and create it again.",
     ),
   created_by_user_id: Id.nullable().describe("User who created the invite."),
   accepted_by_user_id: Id.nullable().describe("User who accepted the invite."),
@@ -153,7 +153,7 @@ function toInvite(ctx: Context, row: typeof organization_invites.$inferSelect): 
   const { token_digest: _, token_sealed, accepted_at, created_at, updated_at, ...shown } = row;
   return {
     ...shown,
-    token: unseal(ctx.settings.encryption_key, token_sealed),
+    token: unsealIfReadable(ctx.settings.encryption_key, token_sealed) ?? "",
     accepted_at: accepted_at?.toISOString() ?? null,
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),

@@ -94,11 +94,11 @@ function findOrCreateRun(ctx: Context<Admin>, pack_id: string, queued: boolean):
   });
 }
 
-/** Ends the job that this request has claimed and stores the result of the job, in one transaction. */
-const endJobWith = <T>(ctx: Context<Admin>, job_id: string, write: (ctx: Context<Admin>) => Promise<T>): Promise<T> =>
-  transaction(ctx, async (ctx) => {
-    await endJobs(ctx, [job_id]);
-    return write(ctx);
-  });
+/**
+ * Ends the job that this request has claimed and stores the result of the job, in one transaction. Does nothing and returns null if
+ * a worker has taken the job over, because the worker stores its own result.
+ */
+const endJobWith = <T>(ctx: Context<Admin>, job_id: string, write: (ctx: Context<Admin>) => Promise<T>): Promise<T | null> =>
+  transaction(ctx, async (ctx) => ((await endJobs(ctx, [job_id])).length > 0 ? write(ctx) : null));
 
 const isTimeout = (error: unknown) => error instanceof FetchError && error.problem === "timeout";

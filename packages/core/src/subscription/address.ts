@@ -1,7 +1,7 @@
 import { and, eq, isNull } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { subscriptions } from "../schema/subscription.sql.ts";
-import { seal, unseal } from "../values/seal.ts";
+import { seal, unseal, unsealIfReadable } from "../values/seal.ts";
 import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 type Address = Pick<SubscriptionRow, "url" | "url_sealed">;
@@ -37,7 +37,8 @@ export function changeAddress(
   stored: Address & Pick<SubscriptionRow, "format">,
   { url, format = stored.format }: { url?: string | undefined; format?: SubscriptionRow["format"] | undefined },
 ): Partial<Address> {
-  const isNew = url !== undefined && url !== stored.url && url !== receiverUrl(ctx, stored);
+  const hidden = stored.url_sealed && unsealIfReadable(ctx.settings.encryption_key, stored.url_sealed);
+  const isNew = url !== undefined && url !== stored.url && url !== hidden;
   if (isNew) return addressColumns(ctx, { url, format });
   return stored.url_sealed ? {} : changedToSealed(ctx, stored.url, format);
 }

@@ -17,7 +17,8 @@ export type ErrorKind =
   | "unavailable"
   | "database_unavailable"
   | "identity_provider_unavailable"
-  | "body_storage_unavailable";
+  | "body_storage_unavailable"
+  | "secret_unreadable";
 
 export interface ErrorExtra {
   /** More keys for the detail object of the response, next to `message`, such as missing_task_ids. */
@@ -116,6 +117,16 @@ export const identityProviderUnavailable = () =>
     "identity_provider_unavailable",
     "The identity provider cannot be reached, so the token was not checked. Try again later.",
     { retry_after_seconds: KEYS_RETRY_AFTER },
+  );
+
+/** The wait before a retry, in seconds. An operator has to act first. */
+const SECRET_RETRY_AFTER = 300;
+/** Creates the error for work that needs a secret which was encrypted with another key of the service. */
+export const secretUnreadable = () =>
+  new DomainError(
+    "secret_unreadable",
+    "A secret that this needs was encrypted with another ENCRYPTION_KEY. Enter the secret again, or ask the operator to restore the key.",
+    { retry_after_seconds: SECRET_RETRY_AFTER },
   );
 
 /** The wait before a retry, in seconds. Storage services are rarely unavailable for longer. */

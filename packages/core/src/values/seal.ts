@@ -25,11 +25,24 @@ export function seal(key: KeyObject, text: string): Buffer {
   return Buffer.concat([keyId(key), nonce, cipher.getAuthTag(), body]);
 }
 
-/** Decrypts the output of `seal`. Throws if the key is different or the bytes were changed. */
+/** A stored secret was encrypted with another ENCRYPTION_KEY (docs/operating.md#encryption_key). */
+export class UnreadableSecret extends Error {
+  override readonly name = "UnreadableSecret";
+  constructor() {
+    super("This secret was sealed with another ENCRYPTION_KEY; restore the former key or enter the secret again");
+  }
+}
+
+const isReadable = (key: KeyObject, bytes: Buffer) => bytes.subarray(0, KEY_ID_BYTES).equals(keyId(key));
+
+/** Decrypts the output of `seal`. Returns null if the key is different, for callers that can do without the secret. */
+export const unsealIfReadable = (key: KeyObject, sealed: Uint8Array): string | null =>
+  isReadable(key, Buffer.from(sealed)) ? unseal(key, sealed) : null;
+
+/** Decrypts the output of `seal`. Throws an UnreadableSecret if the key is different, and an error if the bytes were changed. */
 export function unseal(key: KeyObject, sealed: Uint8Array): string {
   const bytes = Buffer.from(sealed);
-  if (!bytes.subarray(0, KEY_ID_BYTES).equals(keyId(key)))
-    throw new Error("This secret was sealed with another ENCRYPTION_KEY; restore the former key or enter the secret again");
+  if (!isReadable(key, bytes)) throw new UnreadableSecret();
   const nonceEnd = KEY_ID_BYTES + NONCE_BYTES;
   const tagEnd = nonceEnd + TAG_BYTES;
   const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(KEY_ID_BYTES, nonceEnd), { authTagLength: TAG_BYTES });

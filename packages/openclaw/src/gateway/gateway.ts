@@ -26,12 +26,12 @@ import {
 } from "@board/core/values/wire";
 import { GATEWAY_KINDS, gateways } from "@board/core/schema/gateway.sql";
 import { initialSyncDue } from "./sync-due.ts";
-import { maskToken } from "./mask.ts";
+import { maskToken, UNREADABLE_MASK } from "./mask.ts";
 import { hasSeenAgent, insertPullGateway, updatePullGateway, seenAfter } from "@board/core/agent/pull-gateway";
 import { closeCircuit } from "@board/core/job/circuit";
 import { probeGateway, type Connectivity, recordConnectivityChange } from "../provisioning/connectivity.ts";
 import { recordHostState } from "../provisioning/host-history.ts";
-import { type GatewayRow, getGatewayRow, isOwnGateway, sealToken, unsealToken } from "@board/core/gateway/target";
+import { type GatewayRow, getGatewayRow, isOwnGateway, readableToken, sealToken, unsealToken } from "@board/core/gateway/target";
 import { gatewayOrigin, isGatewayUrl } from "../wire/url.ts";
 import { newestFirst } from "@board/core/lists/keyset";
 import { truncatable } from "@board/core/lists/large-fields";
@@ -198,21 +198,21 @@ export async function updateGateway(ctx: Context<Admin>, gateway_id: string, inp
     return getGateway(ctx, gateway_id);
   }
   const { token: sentToken, ...sent } = input;
-  const storedToken = unsealToken(ctx, stored);
-  const keepsToken =
-    sentToken === undefined || sentToken === storedToken || (sentToken !== null && sentToken === maskToken(storedToken));
-  const token = keepsToken ? storedToken : sentToken;
+  const storedToken = readableToken(ctx, stored);
+  const hasToken = stored.token_sealed !== null;
+  const isStoredToken = sentToken === storedToken && (sentToken !== null || !hasToken);
+  const keepsToken = sentToken === undefined || isStoredToken || (sentToken !== null && sentToken === shownToken(ctx, stored));
   const changes = changedFields(stored, sent);
-  const keepsUnsentToken = keepsToken && storedToken !== null && sentToken !== storedToken;
+  const keepsUnsentToken = keepsToken && hasToken && sentToken !== storedToken;
   if (keepsUnsentToken && changes.url !== undefined && gatewayOrigin(changes.url) !== gatewayOrigin(stored.url))
     throw new DomainError("invalid", "token must be sent again when url changes its host, port or scheme.");
   const { url, disable_device_pairing, allow_insecure_tls, sync_interval_minutes } = changes;
   const isConnectionChanged =
     !keepsToken || url !== undefined || disable_device_pairing !== undefined || allow_insecure_tls !== undefined;
   const connectivity: Partial<Connectivity> = isConnectionChanged
-    ? await probeGateway(ctx, { ...stored, ...changes, token })
+    ? await probeGateway(ctx, { ...stored, ...changes, token: keepsToken ? unsealToken(ctx, stored) : sentToken })
     : {};
-  const tokenChange = keepsToken ? {} : { token_sealed: sealToken(ctx, token) };
+  const tokenChange = keepsToken ? {} : { token_sealed: sealToken(ctx, sentToken) };
   const syncChange = sync_interval_minutes === undefined ? {} : { sync_due_at: initialSyncDue(ctx.now(), sync_interval_minutes) };
   return transaction(ctx, async (ctx) => {
     const values = { ...changes, ...tokenChange, ...syncChange, ...connectivity };
@@ -270,11 +270,15 @@ function recordGatewayAudit(ctx: Context, action: GatewayAction, before: Gateway
   return recordAudit(ctx, action, { organization_id, target, before: fields(before), after: fields(after) });
 }
 
+/** Returns the masked token. A token that cannot be read has only stars, so that it counts as set. */
+const shownToken = (ctx: Context, row: GatewayRow): string | null =>
+  maskToken(readableToken(ctx, row)) ?? (row.token_sealed === null ? null : UNREADABLE_MASK);
+
 function toGateway(ctx: Context, row: GatewayRow): Gateway {
   const { token_sealed, checked_at, sync_due_at, created_at, updated_at, ...visible } = row;
   return {
     ...visible,
-    token: maskToken(unsealToken(ctx, row)),
+    token: shownToken(ctx, row),
     has_token: token_sealed !== null,
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),

@@ -9,7 +9,7 @@ import type { GatewayTarget } from "@board/core/context/gateways";
 import { gateways } from "@board/core/schema/gateway.sql";
 import { maskToken } from "./mask.ts";
 import { noHost } from "@board/core/agent/pull-gateway";
-import { type GatewayRow, unsealToken, toTarget } from "@board/core/gateway/target";
+import { type GatewayRow, readableToken, unsealToken, toTarget } from "@board/core/gateway/target";
 import { isGatewayUrl } from "../wire/url.ts";
 
 /** How a caller selects a host (docs/reference/gateways.md#choosing-the-host). */
@@ -126,7 +126,7 @@ async function resolveByUrl(ctx: Context<Admin>, url: string, query: TargetQuery
     .where(and(eq(gateways.organization_id, ctx.actor.active.organization_id), eq(gateways.url, url)))
     .orderBy(desc(gateways.created_at), desc(gateways.id));
   const sent = query.gateway_token || null;
-  const matched = sent === null ? undefined : rows.find((row) => maskToken(unsealToken(ctx, row)) === sent);
+  const matched = sent === null ? undefined : rows.find((row) => maskToken(readableToken(ctx, row)) === sent);
   const row = matched ?? rows[0];
   const target: GatewayTarget = {
     url,
@@ -136,10 +136,10 @@ async function resolveByUrl(ctx: Context<Admin>, url: string, query: TargetQuery
     organization_id: ctx.actor.active.organization_id,
   };
   if (!row) return { target, stored: null, main_session_key: null };
-  const stored_target = toTarget(ctx, row);
   const is_stored =
-    target.token === stored_target.token &&
-    target.disable_device_pairing === stored_target.disable_device_pairing &&
-    target.allow_insecure_tls === stored_target.allow_insecure_tls;
+    target.token === readableToken(ctx, row) &&
+    (target.token !== null || row.token_sealed === null) &&
+    target.disable_device_pairing === row.disable_device_pairing &&
+    target.allow_insecure_tls === row.allow_insecure_tls;
   return { target, stored: is_stored ? row : null, main_session_key: mainSessionKey(row.id) };
 }

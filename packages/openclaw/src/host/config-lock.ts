@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
 import { type Context, isInTransaction } from "@board/core/context/context";
+import { undoIfConnectionLost, withDatabaseRetry } from "@board/core/db/retry-unavailable";
 import { errorText } from "@board/core/values/log";
 import { GatewayError } from "../wire/gateway-error.ts";
 import { gateways } from "@board/core/schema/gateway.sql";
@@ -10,6 +11,8 @@ import { host_turns } from "@board/core/schema/config-lock.sql";
 const LEASE_MS = 60_000;
 /** Shortest wait between two attempts to acquire the lock. A random delay up to the same length is added. */
 const POLL_MS = 100;
+/** How long the release is tried again while the database is unavailable. All other writers would wait until the lock expires. */
+const RELEASE_MS = 2_000;
 
 export interface ConfigLock {
   /**
@@ -30,23 +33,25 @@ export async function acquireConfigLock(
 ): Promise<ConfigLock> {
   if (isInTransaction(ctx)) throw new Error("The config lock must not be acquired inside a transaction");
   const holder = crypto.randomUUID();
+  const ownLock = and(eq(host_turns.gateway_id, gateway_id), eq(host_turns.holder, holder))!;
+  const release = (spacing_ms: number) => {
+    const released = { holder: null, held_until: fromDatabaseNow(0), free_at: fromDatabaseNow(spacing_ms) };
+    return ctx.db.update(host_turns).set(released).where(ownLock);
+  };
+  const acquire = () => tryAcquire(ctx, { gateway_id, holder, held_until: fromDatabaseNow(lease_ms) });
   const deadline = performance.now() + wait_ms;
-  while (!(await tryAcquire(ctx, { gateway_id, holder, held_until: fromDatabaseNow(lease_ms) }))) {
+  while (!(await undoIfConnectionLost(acquire, () => release(0)))) {
     const remaining_ms = deadline - performance.now();
     if (remaining_ms <= 0) throw createConfigLockBusy(wait_ms);
     await pause(Math.min(POLL_MS * (1 + Math.random()), remaining_ms), undefined, signal ? { signal } : {});
   }
-  const ownLock = and(eq(host_turns.gateway_id, gateway_id), eq(host_turns.holder, holder))!;
   const renewal = setInterval(() => void renewConfigLock(ctx, ownLock, gateway_id, lease_ms), lease_ms / 3).unref();
   return {
     async release(spacing_ms) {
       clearInterval(renewal);
-      const released = { holder: null, held_until: fromDatabaseNow(0), free_at: fromDatabaseNow(spacing_ms) };
-      await ctx.db
-        .update(host_turns)
-        .set(released)
-        .where(ownLock)
-        .catch((error: unknown) => ctx.log.warn("gateway.config_lock_not_released", errorText(error), { gateway_id }));
+      await withDatabaseRetry(() => release(spacing_ms), RELEASE_MS).catch((error: unknown) =>
+        ctx.log.warn("gateway.config_lock_not_released", errorText(error), { gateway_id }),
+      );
     },
   };
 }

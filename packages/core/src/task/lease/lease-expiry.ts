@@ -4,6 +4,7 @@ import type { System } from "../../context/actor.ts";
 import { agents as agentTable } from "../../schema/agent.sql.ts";
 import { boards } from "../../schema/board.sql.ts";
 import { type Context, transaction } from "../../context/context.ts";
+import { isDatabaseUnavailable } from "../../db/query-error.ts";
 import { readBoardAgents } from "../../notification/board-agents.ts";
 import { type TakenTask, toExpiryEffects } from "./expiry-effects.ts";
 import { lockedBoard } from "../lock.ts";
@@ -20,6 +21,7 @@ const HOUR_MS = 3_600_000;
 /**
  * Takes tasks with an expired lease away from their holders, on the boards that meet the condition
  * (docs/reference/tasks.md#expiry). If there are no such tasks, only one statement is sent. Locked tasks are left for the next run.
+ * A board that fails each time must not keep the other boards waiting, so its error is thrown only after all boards were handled.
  */
 export async function expireLeases(ctx: Context, condition?: SQL): Promise<void> {
   const found = await ctx.db
@@ -27,7 +29,15 @@ export async function expireLeases(ctx: Context, condition?: SQL): Promise<void>
     .from(boards)
     .where(and(condition, hasExpired(limitsOf(ctx))))
     .orderBy(asc(boards.id));
-  for (const board of found) while ((await expireOnBoard({ ...ctx, actor: { type: "system" } }, board)) === BATCH_SIZE);
+  const errors: unknown[] = [];
+  for (const board of found)
+    try {
+      while ((await expireOnBoard({ ...ctx, actor: { type: "system" } }, board)) === BATCH_SIZE);
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      errors.push(error);
+    }
+  if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors);
 }
 
 /** Returns when the next lease on any board ends, or null if no task has a lease. */
