@@ -7,7 +7,7 @@ import { Empty, Loading, Problem } from "../ui/parts.tsx";
 import { type Tile, Tiles } from "../ui/tiles.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { Budgets } from "./budgets.tsx";
-import { Chart, type Measure, MEASURES } from "./chart.tsx";
+import { type Measure, MEASURES, UsageChart } from "./chart.tsx";
 import { readUsage, saveCsv, type UsageQuery } from "./read.ts";
 import { UsageTable } from "./table.tsx";
 import "../styles/parts.css";
@@ -60,7 +60,7 @@ export function Usage() {
       {data && (!isEmpty || data.group_by === "agent") && (
         <>
           <Totals data={data} />
-          <Chart
+          <UsageChart
             key={chosen.group_by}
             data={data}
             measure={measure.value}
