@@ -1,6 +1,7 @@
 import { boards } from "../session.ts";
 import type { Board, BoardGroup, Gateway } from "../types.ts";
-import type { FieldSpec, Option, Typed } from "../ui/form.tsx";
+import type { FieldSpec, Typed } from "../ui/form.tsx";
+import { type Option, optionOf } from "../ui/select.tsx";
 import { fromLocal, jsonOrNull, numberOrNull, textOf, textOrNull, toJsonText, toLocal } from "../ui/values.ts";
 
 export interface Choices {
@@ -28,7 +29,7 @@ export function generalFields(board: Board, { groups, gateways }: Choices): Fiel
       name: "board_group_id",
       label: "Group",
       kind: "choice",
-      options: [["", "none"], ...groups.map(({ id, name }) => [id, name] as const)],
+      options: [["", "none"], ...groups.map(optionOf)],
       short: true,
     },
     ...(knows
@@ -37,7 +38,7 @@ export function generalFields(board: Board, { groups, gateways }: Choices): Fiel
             name: "gateway_id",
             label: "Gateway of its agents",
             kind: "choice" as const,
-            options: gateways.map(({ id, name }) => [id, name] as const),
+            options: gateways.map(optionOf),
             short: true,
           },
         ]

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { toTask, withSameQuery } from "../route.ts";
 import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
 import { Empty } from "../ui/parts.tsx";
+import { Select } from "../ui/select.tsx";
 import { Time } from "../ui/time.tsx";
 import { announce, attempt } from "../ui/toast.tsx";
 import { blockersOf, changeTask, listed, moveTask } from "./store.ts";
@@ -133,36 +134,20 @@ function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone: (failed: read
   return (
     <div class="bulk" role="group" aria-label="Change the chosen tasks">
       <span>{tasks.length === 1 ? "1 task" : `${tasks.length} tasks`}</span>
-      <select
-        aria-label="Move the chosen tasks"
+      <Select
+        label="Move the chosen tasks"
         disabled={isBusy}
         value=""
-        onChange={(event) => {
-          const status = event.currentTarget.value as Status;
-          void each((task) => moveTask(task, status));
-        }}
-      >
-        <option value="">Move to …</option>
-        {STATUSES.map((status) => (
-          <option key={status} value={status}>
-            {STATUS_NAMES[status]}
-          </option>
-        ))}
-      </select>
-      <select
-        aria-label="Priority of the chosen tasks"
+        options={[["", "Move to …"], ...STATUSES.map((status) => [status, STATUS_NAMES[status]] as const)]}
+        onChoose={(status) => each((task) => moveTask(task, status as Status))}
+      />
+      <Select
+        label="Priority of the chosen tasks"
         disabled={isBusy}
         value=""
-        onChange={(event) => {
-          const priority = event.currentTarget.value;
-          void each((task) => setPriority(task, priority));
-        }}
-      >
-        <option value="">Priority …</option>
-        {PRIORITIES.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
+        options={[["", "Priority …"], ...PRIORITIES.map((name) => [name, name] as const)]}
+        onChoose={(priority) => each((task) => setPriority(task, priority))}
+      />
       <button type="button" class="plain" onClick={() => onDone([])}>
         Choose none
       </button>

@@ -7,6 +7,7 @@ import { Confirm } from "../ui/confirm.tsx";
 import { FormButton, FormDialog } from "../ui/form-dialog.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { jsonOrNull, textOf, textOrNull, toJsonText } from "../ui/values.ts";
 
 const LIST = "/api/v1/organizations/me/custom-fields";
@@ -36,7 +37,7 @@ const fieldsOf = (isNew: boolean): FieldSpec[] => [
   { name: "label", label: "Label", placeholder: isNew ? "the key" : "" },
   { name: "field_type", label: "Type", kind: "choice", options: Object.entries(TYPE_NAMES), short: true },
   { name: "ui_visibility", label: "Shown", kind: "choice", options: Object.entries(VISIBILITY_NAMES), short: true },
-  { name: "board_ids", label: "Boards", kind: "many", options: (boards.value ?? []).map(({ id, name }) => [id, name] as const) },
+  { name: "board_ids", label: "Boards", kind: "many", options: (boards.value ?? []).map(optionOf) },
   { name: "required", label: "Every task needs a value", kind: "check" },
   { name: "default_value", label: "Value of tasks without one, as JSON", placeholder: 'none, or such as "north"' },
   { name: "validation_regex", label: "Pattern that texts must match", placeholder: "none" },
