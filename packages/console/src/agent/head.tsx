@@ -3,7 +3,7 @@ import { go, toView } from "../route.ts";
 import { boards, canWrite } from "../session.ts";
 import type { Agent } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { Avatar, isPresent } from "../ui/parts.tsx";
 import { optionOf } from "../ui/select.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";

@@ -1,7 +1,7 @@
 import { api } from "../api.ts";
 import { boards } from "../session.ts";
 import type { Gateway, TemplateSync } from "../types.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { Problem } from "../ui/parts.tsx";
 import { optionOf } from "../ui/select.tsx";

@@ -1,10 +1,9 @@
-import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { boardName, boards, isAdmin } from "../session.ts";
 import type { CustomField } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton, FormDialog } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { optionOf } from "../ui/select.tsx";
@@ -83,7 +82,6 @@ function toBody(typed: Typed) {
 }
 
 function Row({ field, onChanged }: { field: CustomField; onChanged: () => void }) {
-  const [isEditing, setEditing] = useState(false);
   const params = { path: { field_id: field.id } };
   return (
     <div class="row">
@@ -101,9 +99,17 @@ function Row({ field, onChanged }: { field: CustomField; onChanged: () => void }
       </div>
       {isAdmin.value && (
         <div class="actions">
-          <button type="button" aria-label={`Change the field ${field.label}`} onClick={() => setEditing(true)}>
-            Change
-          </button>
+          <FormButton
+            title="Change"
+            about={`Change the field ${field.label}`}
+            heading={`Change ${field.label}`}
+            name={`custom-field.${field.id}`}
+            fields={fieldsOf(false)}
+            start={toTyped(field)}
+            label="Save"
+            submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
+            onDone={onChanged}
+          />
           <Confirm
             label="Remove"
             question="Only a field without values on tasks can be removed."
@@ -113,18 +119,6 @@ function Row({ field, onChanged }: { field: CustomField; onChanged: () => void }
             onDone={onChanged}
           />
         </div>
-      )}
-      {isEditing && (
-        <FormDialog
-          title={`Change ${field.label}`}
-          name={`custom-field.${field.id}`}
-          fields={fieldsOf(false)}
-          start={toTyped(field)}
-          label="Save"
-          submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
-          onDone={onChanged}
-          onClose={() => setEditing(false)}
-        />
       )}
     </div>
   );

@@ -3,7 +3,7 @@ import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import type { Gateway, Skill } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { List } from "../ui/list.tsx";
 import { Select } from "../ui/select.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";

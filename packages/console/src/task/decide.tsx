@@ -1,7 +1,7 @@
 import { api } from "../api.ts";
 import { agents, complete, moveTask, putTask } from "../board/store.ts";
 import type { Task } from "../types.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { showInfo } from "../ui/toast.tsx";
 import { textOrNull } from "../ui/values.ts";
 import type { FieldSpec } from "../ui/form.tsx";
