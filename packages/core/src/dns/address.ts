@@ -15,6 +15,13 @@ export interface LookupOptions {
 /** Resolves a host name (`dns/resolver.ts`). Tests replace it to choose the addresses. */
 export type ResolveName = (hostname: string, options?: LookupOptions) => Promise<readonly { address: string; family: number }[]>;
 
+/** Resolves a host name. An address leads to itself. */
+export async function addressesOf(hostname: string, resolve: ResolveName, options: LookupOptions): Promise<Address[]> {
+  const literal = isIP(hostname);
+  const found = literal === 0 ? await resolve(hostname, options) : [{ address: hostname, family: literal }];
+  return found.map(({ address, family }): Address => ({ address, family: family === 6 ? 6 : 4 }));
+}
+
 /** The look-up could not start in time, because the organization has too many look-ups in progress. */
 export class LookupLimitError extends Error {
   readonly code = "EAI_AGAIN";
