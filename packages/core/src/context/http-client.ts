@@ -53,3 +53,9 @@ export async function readBody({ body }: HttpResponse): Promise<Uint8Array> {
   for await (const part of body) parts.push(part);
   return Buffer.concat(parts);
 }
+
+/** Returns the wait that the answer asks for in seconds with `retry-after`, converted to milliseconds. */
+export function retryAfterMs({ headers }: HttpResponse): number | null {
+  const value = headers["retry-after"];
+  return typeof value === "string" && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : null;
+}

@@ -1,5 +1,5 @@
 import type { Context } from "../context/context.ts";
-import { type FetchLimits, FetchError, type HttpResponse } from "../context/http-client.ts";
+import { type FetchLimits, FetchError, type HttpResponse, retryAfterMs } from "../context/http-client.ts";
 import { removeGoneChannel } from "../channel/channel.ts";
 import type { ChannelKind, Due, Recipient, SendWrite } from "../channel/kind.ts";
 import { ExpectedFailure } from "../values/errors.ts";
@@ -125,10 +125,4 @@ async function post(ctx: Context, endpoint: string, request: Parameters<Context[
     if (!(error instanceof FetchError)) throw error;
     throw new PushError(`${error.message}.`, { is_transient: error.problem !== "refused_address", retry_after_ms: null });
   }
-}
-
-/** Returns the wait that a push service asks for, converted from seconds. */
-function retryAfterMs({ headers }: HttpResponse): number | null {
-  const value = headers["retry-after"];
-  return typeof value === "string" && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : null;
 }
