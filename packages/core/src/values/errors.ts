@@ -99,6 +99,12 @@ export class InvalidInput extends Error {
   }
 }
 
+/** Returns an error that callers may see. Throws any other error. */
+export function requireDomainError(error: unknown): DomainError {
+  if (error instanceof DomainError) return error;
+  throw error;
+}
+
 export const notFound = () => new DomainError("not_found", "Not Found");
 export const unauthenticated = () => new DomainError("unauthenticated", "Not authenticated");
 /** Creates the error for a resource that the caller may not see. It reads as if the resource did not exist. */
