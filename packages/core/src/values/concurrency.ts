@@ -18,6 +18,29 @@ export function createLimiter(maxConcurrent: number): Limiter {
   };
 }
 
+/** Runs work under a key, such as the id of an organization. */
+export type KeyedLimiter = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+/**
+ * Runs at most `maxConcurrent` pieces of work at a time for each key. Before a piece is accepted, `requireRoom` gets the number of
+ * pieces of its key that run or wait, and may throw.
+ */
+export function createKeyedLimiter(maxConcurrent: number, requireRoom: (pending: number) => void = () => {}): KeyedLimiter {
+  const limiters = new Map<string, { run: Limiter; pending: number }>();
+  return async (key, work) => {
+    const own = limiters.get(key) ?? { run: createLimiter(maxConcurrent), pending: 0 };
+    requireRoom(own.pending);
+    limiters.set(key, own);
+    own.pending += 1;
+    try {
+      return await own.run(work);
+    } finally {
+      own.pending -= 1;
+      if (own.pending === 0) limiters.delete(key);
+    }
+  };
+}
+
 /** Waits for work until the signal aborts. After that, the result or error of the work is ignored. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const settled = work.catch((error: unknown) => {
