@@ -1,4 +1,3 @@
-import { boards } from "../session.ts";
 import type { Board, BoardGroup, Gateway } from "../types.ts";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { type Option, optionOf } from "../ui/select.tsx";
@@ -117,5 +116,3 @@ export function toBody(typed: Typed) {
     ...(has("target_date") ? { target_date: fromLocal(textOf(typed, "target_date")) } : {}),
   };
 }
-
-export const boardOf = (board_id: string): Board | undefined => boards.value?.find(({ id }) => id === board_id);
