@@ -15,7 +15,7 @@ import { Spent } from "./spent.tsx";
 
 const LIMIT = 200;
 
-export interface OverviewQuery {
+interface OverviewQuery {
   range_key: Dashboard["range"];
   board_id?: string;
   group_id?: string;

@@ -6,7 +6,7 @@ import { hashOf } from "./chain.ts";
 type ReadContext = Pick<Context, "db">;
 
 /** The result of checking the chain of an organization. */
-export interface ChainResult {
+interface ChainResult {
   organization_id: string;
   /** How many entries have the right hash, up to the first problem. */
   verified: number;

@@ -5,7 +5,7 @@ export interface Address {
   family: 4 | 6;
 }
 
-export interface LookupOptions {
+interface LookupOptions {
   /** The look-up counts toward the limit of this organization. Undefined if the service itself makes the look-up. */
   organization_id?: string | undefined;
   /** Whether to ask the operating system if the name servers do not know the name. The system look-up blocks a thread. */
@@ -83,7 +83,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** Adds an address or CIDR range to a list. Returns false if the text is neither. */
-export function addRange(list: BlockList, text: string): boolean {
+function addRange(list: BlockList, text: string): boolean {
   const [network = "", prefix] = text.split("/");
   const family = isIP(network);
   const bits = prefix === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;

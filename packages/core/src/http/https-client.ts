@@ -18,9 +18,9 @@ import { untilAborted } from "../values/concurrency.ts";
 export type LocateHost = (url: URL) => Promise<{ addresses: readonly Address[]; port: number }>;
 
 /** Resolves the URL of a receiver that a tenant chose. Throws a FetchError if posting to it is not allowed. */
-export type LocateReceiver = (url: URL, organization_id: string) => ReturnType<LocateHost>;
+type LocateReceiver = (url: URL, organization_id: string) => ReturnType<LocateHost>;
 
-export interface HttpClientOptions {
+interface HttpClientOptions {
   locate?: LocateHost;
   locateReceiver?: LocateReceiver;
   /** PEM certificates of the authorities to trust instead of the system's authorities. */

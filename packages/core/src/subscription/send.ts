@@ -8,7 +8,7 @@ import { signMessage } from "./secret.ts";
 import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 10_000, total_ms: 15_000, max_bytes: Number.MAX_SAFE_INTEGER };
-export const RESPONSE_CHARS = 1_000;
+const RESPONSE_CHARS = 1_000;
 /** How many bytes of an answer are read. They are enough for the characters that are stored. */
 const RESPONSE_BYTES = 4_096;
 const GONE = 410;

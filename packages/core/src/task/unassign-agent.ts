@@ -9,7 +9,7 @@ import { tasks } from "../schema/task.sql.ts";
 import { chunk } from "../values/chunk.ts";
 
 /** The boards on which a moved agent keeps its tasks: one board, or all boards of a gateway. */
-export type AgentScope = { board_id: string } | { gateway_id: string };
+type AgentScope = { board_id: string } | { gateway_id: string };
 
 /** The maximum number of tasks whose effects one statement writes, because PostgreSQL limits the parameters of a statement. */
 const BATCH_SIZE = 1_000;

@@ -1,4 +1,4 @@
-export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
+type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Runs at most `maxConcurrent` pieces of work at a time. The others wait in the order in which they arrived. */
 export function createLimiter(maxConcurrent: number): Limiter {
@@ -19,7 +19,7 @@ export function createLimiter(maxConcurrent: number): Limiter {
 }
 
 /** Runs work under a key, such as the id of an organization. */
-export type KeyedLimiter = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+type KeyedLimiter = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /**
  * Runs at most `maxConcurrent` pieces of work at a time for each key. Before a piece is accepted, `requireRoom` gets the number of

@@ -19,7 +19,7 @@ export type ErrorKind =
   | "identity_provider_unavailable"
   | "body_storage_unavailable";
 
-export interface ErrorExtra {
+interface ErrorExtra {
   /** More keys for the detail object of the response, next to `message`, such as missing_task_ids. */
   fields?: Record<string, unknown>;
   /** For a 403 to an agent, the error code to use instead of `forbidden`. */

@@ -11,7 +11,7 @@ const LEASE_MS = 60_000;
 /** Shortest wait between two attempts to acquire the lock. A random delay up to the same length is added. */
 const POLL_MS = 100;
 
-export interface ConfigLock {
+interface ConfigLock {
   /**
    * Releases the lock. The next holder starts `spacing_ms` later. Never rejects, because a lock that cannot be released expires.
    */
