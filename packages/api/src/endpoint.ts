@@ -46,7 +46,7 @@ export interface Conditional<A extends Actor, P> {
 type ParamNames<Path extends string> = Path extends `${string}{${infer Param}}${infer Rest}` ? Param | ParamNames<Rest> : never;
 type FirstPath<Path> = Path extends readonly [infer One extends string, ...string[]] ? One : Path extends string ? Path : never;
 /** The `{placeholders}` of a path as an object type. */
-export type Params<Path> = { [K in ParamNames<FirstPath<Path>>]: string };
+type Params<Path> = { [K in ParamNames<FirstPath<Path>>]: string };
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined;
 

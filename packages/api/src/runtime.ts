@@ -35,14 +35,14 @@ export interface Runtime {
 }
 
 /** Hints that rows of organizations have changed. They may be lost, so nothing depends on them. */
-export interface ChangeHints {
+interface ChangeHints {
   /** Records a committed change. Never throws. */
   note(organization_id: string): void;
   listen(onChange: (organizations: ReadonlySet<string>) => void): void;
 }
 
 /** How a platform delivers server-sent event streams. */
-export interface StreamOptions {
+interface StreamOptions {
   /** Seconds after which a stream ends and its client reconnects; 0 if responses cannot be streamed. */
   max_seconds: number;
   /** If responses cannot be streamed: for how many seconds a response waits for its first event. 0 by default. */

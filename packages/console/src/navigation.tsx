@@ -6,6 +6,7 @@ import { type OrganizationView, route, toBoard, toView } from "./route.ts";
 import { boards, isAdmin, organizations, switchOrganization } from "./session.ts";
 import { nextTheme, theme } from "./theme.ts";
 import { attempt } from "./ui/toast.tsx";
+import { optionOf, Select } from "./ui/select.tsx";
 
 export const isHelpOpen = signal(false);
 export const isJumpOpen = signal(false);
@@ -43,17 +44,12 @@ export function Navigation() {
     <nav class="nav" aria-label="Main">
       <div class="brand">Board</div>
       {organizations.value.length > 1 && (
-        <select
-          aria-label="Organization"
+        <Select
+          label="Organization"
           value={organizations.value.find((item) => item.is_active)?.id ?? ""}
-          onChange={(event) => attempt("The organization was not changed", () => switchOrganization(event.currentTarget.value))}
-        >
-          {organizations.value.map((item) => (
-            <option key={item.id} value={item.id}>
-              {item.name}
-            </option>
-          ))}
-        </select>
+          options={organizations.value.map(optionOf)}
+          onChoose={(id) => attempt("The organization was not changed", () => switchOrganization(id))}
+        />
       )}
       <div class="nav-links">
         {shownLinks().map((link) => (

@@ -25,7 +25,7 @@ const VIEWS = [
 /** Views of a board, such as `#/boards/<id>/settings`. */
 const BOARD_VIEWS = ["settings", "onboarding"] as const;
 export type OrganizationView = (typeof VIEWS)[number];
-export type BoardSubview = (typeof BOARD_VIEWS)[number];
+type BoardSubview = (typeof BOARD_VIEWS)[number];
 export type ViewName = OrganizationView | BoardSubview | "board" | "home";
 
 export interface Route {

@@ -23,7 +23,7 @@ interface PendingEntry {
   reject: (error: BusError) => void;
 }
 
-export interface EventBusOptions {
+interface EventBusOptions {
   /** Name or ARN of the event bus. */
   name: string;
   /** Address of the service; the default is EventBridge in the region of the environment. */

@@ -10,7 +10,7 @@ interface Measurement {
   dimensions: Dimensions;
 }
 
-export interface EmfMeter extends Meter {
+interface EmfMeter extends Meter {
   /** Writes the recorded measurements. Must be awaited before an invocation ends, because Lambda then freezes the sandbox. */
   flush(): Promise<void>;
 }

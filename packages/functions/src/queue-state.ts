@@ -2,7 +2,7 @@ import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { awsClientOptions } from "./aws-client.ts";
 
 /** Approximate numbers of messages in a queue and in its dead-letter queue. */
-export interface QueueState {
+interface QueueState {
   ready: number;
   in_flight: number;
   delayed: number;

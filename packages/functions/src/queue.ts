@@ -8,7 +8,7 @@ import { awsClientOptions } from "./aws-client.ts";
 const LIMITS = { connect_ms: 1_000, request_ms: 2_000, attempts: 2 };
 
 /** Sends wake-ups and returns the ids of unsent wake-ups. Failures are logged to `log`, never thrown. */
-export type WakeUpSender = (wakeUps: WakeUp[], log: Log) => Promise<{ failed: string[] }>;
+type WakeUpSender = (wakeUps: WakeUp[], log: Log) => Promise<{ failed: string[] }>;
 
 /** Sends job ids to their queues, at most ten at a time. When one queue fails, the job ids of other queues are still sent. */
 export function createWakeUpSender(urls: Readonly<Record<QueueName, string>>): WakeUpSender {

@@ -7,7 +7,7 @@ export interface PoolSize {
 
 type Work = () => Promise<void>;
 
-export interface FairPool {
+interface FairPool {
   /** Runs the work as soon as a slot is free. The work must not reject. */
   add(owner: { group: string; member: string }, work: Work): void;
   /** Drops work that has not started, and waits for the running work. */

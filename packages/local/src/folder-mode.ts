@@ -6,7 +6,7 @@ import { SettingsError } from "@board/core/config/settings";
 /** How people sign in to the service of a data folder while AUTH_MODE is not set. */
 export type FolderMode = "accounts" | "local";
 
-export interface FoundMode {
+interface FoundMode {
   mode: string;
   /** What decided: AUTH_MODE, the folder's file `auth_mode` (its mark), LOCAL_AUTH_TOKEN, or whether the folder has data. */
   by: "setting" | "mark" | "token" | "new folder" | "old folder";

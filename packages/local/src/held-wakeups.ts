@@ -7,7 +7,7 @@ import { errorText } from "@board/core/values/log";
 const RENEW_MS = 12_000;
 
 /** The wake-ups that this process has received but not yet handled. No other process runs their jobs. */
-export interface HeldWakeups {
+interface HeldWakeups {
   add(id: string): void;
   remove(id: string): void;
   /** Releases the wake-ups, so that other processes on the database can run the jobs. */

@@ -28,7 +28,7 @@ import { startSchedules } from "./scheduler.ts";
 import { clearUntrustedProxies, recordUntrustedProxy } from "./untrusted-proxies.ts";
 import { announceService, withdrawService } from "./running-service.ts";
 
-export interface LocalServer {
+interface LocalServer {
   url: string;
   /** The token of the link by which the owner signs in for the first time. Only accounts mode has it. */
   first_link: string | null;

@@ -55,12 +55,12 @@ export async function createDatabaseFolder(target: string, templates = TEMPLATES
 }
 
 /** Creates the template of these migrations, unless there is one. */
-export async function makeTemplate(templates = TEMPLATES): Promise<void> {
-  if ((await readTemplate(await templateFile(templates))) !== null) return;
-  await mkdir(templates, { recursive: true });
-  const folder = await mkdtemp(path.join(templates, "draft-"));
+export async function makeTemplate(): Promise<void> {
+  if ((await readTemplate(await templateFile(TEMPLATES))) !== null) return;
+  await mkdir(TEMPLATES, { recursive: true });
+  const folder = await mkdtemp(path.join(TEMPLATES, "draft-"));
   try {
-    await createDatabaseFolder(path.join(folder, "database"), templates);
+    await createDatabaseFolder(path.join(folder, "database"));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

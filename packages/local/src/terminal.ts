@@ -15,7 +15,7 @@ export function exitWithError(message: string, code = 1): never {
   process.exit(code);
 }
 
-export type StopRequest = "SIGINT" | "SIGTERM" | "disconnect";
+type StopRequest = "SIGINT" | "SIGTERM" | "disconnect";
 
 /**
  * Calls `stop` at Ctrl-C, at SIGTERM, and when the launcher of `npm start` was killed, because its channel to this process

@@ -1,16 +1,11 @@
 import type { Budgets } from "@board/core/config/budgets";
 import type { Role } from "@board/core/context/actor";
 import { DomainError } from "@board/core/values/errors";
+import { createKeyedLimiter } from "@board/core/values/concurrency";
 import { usedUp } from "@board/core/values/request-limits";
 import type { MiddlewareHandler } from "hono";
 import { credentialOf } from "../sign-in/authenticate.ts";
 import type { Env } from "../runtime.ts";
-
-interface Caller {
-  running: number;
-  /** Functions that start the waiting requests, in their order of arrival. */
-  waiting: (() => void)[];
-}
 
 const RETRY_AFTER = 5;
 
@@ -26,26 +21,12 @@ const tooMany = (max_waiting: number) =>
  */
 export function limitRequestsOfCaller(limits: Pick<Budgets, "caller_running_requests" | "caller_waiting_requests">) {
   const { caller_running_requests: max, caller_waiting_requests: max_waiting } = limits;
-  const callers = new Map<string, Caller>();
-
-  const limit =
-    (role: Role): MiddlewareHandler<Env> =>
+  const run = createKeyedLimiter(max, (pending) => {
+    if (pending >= max + max_waiting) throw tooMany(max_waiting);
+  });
+  return (role: Role): MiddlewareHandler<Env> =>
     async (c, next) => {
       const key = credentialOf(c.var.ctx, role, c.req.raw.headers);
-      if (max === 0 || key === null) return next();
-      const caller = callers.get(key) ?? { running: 0, waiting: [] };
-      callers.set(key, caller);
-      if (caller.running < max) caller.running++;
-      else if (caller.waiting.length >= max_waiting) throw tooMany(max_waiting);
-      // A request that ends passes its slot to a waiting request, so that a later request cannot overtake it.
-      else await new Promise<void>((resolve) => caller.waiting.push(resolve));
-      try {
-        await next();
-      } finally {
-        const start = caller.waiting.shift();
-        if (start) start();
-        else if (--caller.running === 0) callers.delete(key);
-      }
+      return max === 0 || key === null ? next() : run(key, next);
     };
-  return limit;
 }

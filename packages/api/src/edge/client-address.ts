@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 import type { Log } from "@board/core/values/log";
 
 /** Returns the client's address behind trusted proxies (docs/reference/conventions.md#client-address). */
-export type ClientAddressResolver = (socket: string | null, headers: Headers) => string;
+type ClientAddressResolver = (socket: string | null, headers: Headers) => string;
 
 /** Returns a function that tells whether an address is one of TRUSTED_PROXIES. */
 export function createProxyMatcher(trusted: readonly string[], log: Log): (address: string) => boolean {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Actor, Role } from "@board/core/context/actor";
 import type { Context } from "@board/core/context/context";
-import { DomainError, unauthenticated } from "@board/core/values/errors";
+import { DomainError, requireDomainError, unauthenticated } from "@board/core/values/errors";
 import {
   catchUp,
   type Follower,
@@ -216,11 +216,6 @@ function catchDomainError<T>(work: () => T): T | DomainError {
   } catch (error) {
     return requireDomainError(error);
   }
-}
-
-function requireDomainError(error: unknown): DomainError {
-  if (error instanceof DomainError) return error;
-  throw error;
 }
 
 const digestOf = (parts: unknown[]) => createHash("sha256").update(JSON.stringify(parts)).digest("base64url");

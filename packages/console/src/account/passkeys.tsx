@@ -1,7 +1,7 @@
 import { callAuth, canUsePasskeys } from "../accounts.ts";
 import { useResource } from "../resource.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { List } from "../ui/list.tsx";
 import { Time } from "../ui/time.tsx";
 import { textOf } from "../ui/values.ts";

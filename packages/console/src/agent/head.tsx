@@ -3,8 +3,9 @@ import { go, toView } from "../route.ts";
 import { boards, canWrite } from "../session.ts";
 import type { Agent } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { Avatar, isPresent } from "../ui/parts.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";
 import { textOf } from "../ui/values.ts";
 
@@ -57,7 +58,7 @@ function Actions({ agent, onChanged }: Omit<Props, "mayChange">) {
               name: "board_id",
               label: "To the board",
               kind: "choice",
-              options: others.map(({ id, name }) => [id, name] as const),
+              options: others.map(optionOf),
               hint: "Its tasks here lose their assignee, and it is no lead there.",
             },
           ]}

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { replace, route, withQuery } from "../route.ts";
 import { List } from "../ui/list.tsx";
 import { usePages } from "../ui/pages.ts";
+import { Select } from "../ui/select.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { ACTION_NAMES, type AuditQuery } from "./actions.ts";
 import { Check } from "./check.tsx";
@@ -65,14 +66,12 @@ export function Audit() {
         </div>
       </div>
       <div class="filters" role="search">
-        <select aria-label="Action" value={valueOf("action")} onChange={(event) => choose({ action: event.currentTarget.value })}>
-          <option value="">Every action</option>
-          {Object.entries(ACTION_NAMES).map(([action, label]) => (
-            <option key={action} value={action}>
-              {label}
-            </option>
-          ))}
-        </select>
+        <Select
+          label="Action"
+          value={valueOf("action")}
+          options={[["", "Every action"], ...Object.entries(ACTION_NAMES)]}
+          onChoose={(action) => choose({ action })}
+        />
         <label class="inline">
           From
           <input type="date" value={valueOf("since")} onChange={(event) => choose({ since: event.currentTarget.value })} />

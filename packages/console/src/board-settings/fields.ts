@@ -1,6 +1,6 @@
-import { boards } from "../session.ts";
 import type { Board, BoardGroup, Gateway } from "../types.ts";
-import type { FieldSpec, Option, Typed } from "../ui/form.tsx";
+import type { FieldSpec, Typed } from "../ui/form.tsx";
+import { type Option, optionOf } from "../ui/select.tsx";
 import { fromLocal, jsonOrNull, numberOrNull, textOf, textOrNull, toJsonText, toLocal } from "../ui/values.ts";
 
 export interface Choices {
@@ -28,7 +28,7 @@ export function generalFields(board: Board, { groups, gateways }: Choices): Fiel
       name: "board_group_id",
       label: "Group",
       kind: "choice",
-      options: [["", "none"], ...groups.map(({ id, name }) => [id, name] as const)],
+      options: [["", "none"], ...groups.map(optionOf)],
       short: true,
     },
     ...(knows
@@ -37,7 +37,7 @@ export function generalFields(board: Board, { groups, gateways }: Choices): Fiel
             name: "gateway_id",
             label: "Gateway of its agents",
             kind: "choice" as const,
-            options: gateways.map(({ id, name }) => [id, name] as const),
+            options: gateways.map(optionOf),
             short: true,
           },
         ]
@@ -116,5 +116,3 @@ export function toBody(typed: Typed) {
     ...(has("target_date") ? { target_date: fromLocal(textOf(typed, "target_date")) } : {}),
   };
 }
-
-export const boardOf = (board_id: string): Board | undefined => boards.value?.find(({ id }) => id === board_id);

@@ -1,9 +1,8 @@
-import { useEffect, useRef, useState } from "preact/hooks";
 import { type Status, STATUS_NAMES, type Task } from "../types.ts";
+import { usePortions } from "../ui/portions.ts";
 import { Card } from "./card.tsx";
 import { agents, arrived, blockersOf } from "./store.ts";
 
-/** Cards are drawn in portions as the column is scrolled, so that a board with thousands of tasks opens at once. */
 const PORTION = 30;
 
 const EMPTY_TEXTS: Record<Status, string> = {
@@ -15,19 +14,7 @@ const EMPTY_TEXTS: Record<Status, string> = {
 };
 
 export function Column({ status, tasks }: { status: Status; tasks: readonly Task[] }) {
-  const [shown, setShown] = useState(PORTION);
-  const end = useRef<HTMLLIElement>(null);
-  const hasMore = tasks.length > shown;
-
-  useEffect(() => {
-    if (!hasMore || !end.current) return;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setShown((count) => count + PORTION), {
-      rootMargin: "600px",
-    });
-    observer.observe(end.current);
-    return () => observer.disconnect();
-  }, [hasMore, shown]);
-
+  const { shown, hasMore, end } = usePortions<HTMLLIElement>(tasks.length, PORTION);
   return (
     <section
       class={tasks.length > 0 ? "column" : "column is-empty"}

@@ -1,30 +1,21 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { toTask, withSameQuery } from "../route.ts";
 import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../types.ts";
 import { Empty } from "../ui/parts.tsx";
+import { usePortions } from "../ui/portions.ts";
+import { Select } from "../ui/select.tsx";
 import { Time } from "../ui/time.tsx";
 import { announce, attempt } from "../ui/toast.tsx";
 import { blockersOf, changeTask, listed, moveTask } from "./store.ts";
 import "../styles/parts.css";
 
-/** Rows are drawn in portions as the list is scrolled. */
 const PORTION = 60;
 
 /** Shows all tasks of a board in one table, where several can be changed together. */
 export function ListView({ mayWrite }: { mayWrite: boolean }) {
-  const [shown, setShown] = useState(PORTION);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const end = useRef<HTMLDivElement>(null);
   const all = listed.value;
-  const hasMore = all.length > shown;
-  useEffect(() => {
-    if (!hasMore || !end.current) return;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setShown((count) => count + PORTION), {
-      rootMargin: "600px",
-    });
-    observer.observe(end.current);
-    return () => observer.disconnect();
-  }, [hasMore, shown]);
+  const { shown, hasMore, end } = usePortions<HTMLDivElement>(all.length, PORTION);
   const picked = all.filter(({ id }) => chosen.has(id));
   const toggle = (id: string, isChosen: boolean) => {
     const next = new Set(chosen);
@@ -133,36 +124,20 @@ function Bulk({ tasks, onDone }: { tasks: readonly Task[]; onDone: (failed: read
   return (
     <div class="bulk" role="group" aria-label="Change the chosen tasks">
       <span>{tasks.length === 1 ? "1 task" : `${tasks.length} tasks`}</span>
-      <select
-        aria-label="Move the chosen tasks"
+      <Select
+        label="Move the chosen tasks"
         disabled={isBusy}
         value=""
-        onChange={(event) => {
-          const status = event.currentTarget.value as Status;
-          void each((task) => moveTask(task, status));
-        }}
-      >
-        <option value="">Move to …</option>
-        {STATUSES.map((status) => (
-          <option key={status} value={status}>
-            {STATUS_NAMES[status]}
-          </option>
-        ))}
-      </select>
-      <select
-        aria-label="Priority of the chosen tasks"
+        options={[["", "Move to …"], ...STATUSES.map((status) => [status, STATUS_NAMES[status]] as const)]}
+        onChoose={(status) => each((task) => moveTask(task, status as Status))}
+      />
+      <Select
+        label="Priority of the chosen tasks"
         disabled={isBusy}
         value=""
-        onChange={(event) => {
-          const priority = event.currentTarget.value;
-          void each((task) => setPriority(task, priority));
-        }}
-      >
-        <option value="">Priority …</option>
-        {PRIORITIES.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
+        options={[["", "Priority …"], ...PRIORITIES.map((name) => [name, name] as const)]}
+        onChoose={(priority) => each((task) => setPriority(task, priority))}
+      />
       <button type="button" class="plain" onClick={() => onDone([])}>
         Choose none
       </button>

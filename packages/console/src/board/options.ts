@@ -6,7 +6,7 @@ import type { Status, Task } from "../types.ts";
  * How a board is shown. The options are kept in the address, so that a view can be linked to, bookmarked and reached with the
  * back button.
  */
-export interface BoardOptions {
+interface BoardOptions {
   text: string;
   agent: string;
   tag: string;
@@ -22,7 +22,7 @@ export const SORT_NAMES = {
   created: "Newest",
   title: "Title",
 } as const;
-export type SortName = keyof typeof SORT_NAMES;
+type SortName = keyof typeof SORT_NAMES;
 
 export const options = computed<BoardOptions>(() => {
   const { query } = route.value;

@@ -2,6 +2,7 @@ import type { RefObject } from "preact";
 import { useState } from "preact/hooks";
 import { PRIORITIES } from "../types.ts";
 import { lazy } from "../ui/lazy.tsx";
+import { optionOf, Select } from "../ui/select.tsx";
 import { choose, isFiltered, options, SORT_NAMES } from "./options.ts";
 import { agents, usedTags } from "./store.ts";
 
@@ -22,46 +23,32 @@ export function Toolbar({ board_id, search }: { board_id: string; search: RefObj
         onInput={(event) => choose({ q: event.currentTarget.value })}
         onKeyDown={(event) => event.key === "Escape" && (choose({ q: "" }), event.currentTarget.blur())}
       />
-      <select aria-label="Assignee of the cards" value={agent} onChange={(event) => choose({ agent: event.currentTarget.value })}>
-        <option value="">Everybody</option>
-        <option value="nobody">Nobody</option>
-        {[...agents.value.values()].map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
+      <Select
+        label="Assignee of the cards"
+        value={agent}
+        options={[["", "Everybody"], ["nobody", "Nobody"], ...[...agents.value.values()].map(optionOf)]}
+        onChoose={(agent) => choose({ agent })}
+      />
       {usedTags.value.length > 0 && (
-        <select aria-label="Tag of the cards" value={tag} onChange={(event) => choose({ tag: event.currentTarget.value })}>
-          <option value="">Every tag</option>
-          {usedTags.value.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <Select
+          label="Tag of the cards"
+          value={tag}
+          options={[["", "Every tag"], ...usedTags.value.map(optionOf)]}
+          onChoose={(tag) => choose({ tag })}
+        />
       )}
-      <select
-        aria-label="Priority of the cards"
+      <Select
+        label="Priority of the cards"
         value={priority}
-        onChange={(event) => choose({ priority: event.currentTarget.value })}
-      >
-        <option value="">Every priority</option>
-        {PRIORITIES.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
-      <select
-        aria-label="Order of the cards"
+        options={[["", "Every priority"], ...PRIORITIES.map((name) => [name, name] as const)]}
+        onChoose={(priority) => choose({ priority })}
+      />
+      <Select
+        label="Order of the cards"
         value={sort}
-        onChange={(event) => choose({ sort: event.currentTarget.value === "work" ? "" : event.currentTarget.value })}
-      >
-        {Object.entries(SORT_NAMES).map(([name, label]) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
-      </select>
+        options={Object.entries(SORT_NAMES)}
+        onChoose={(sort) => choose({ sort: sort === "work" ? "" : sort })}
+      />
       <button type="button" aria-pressed={isList} onClick={() => choose({ view: isList ? "" : "list" })}>
         List
       </button>

@@ -6,7 +6,7 @@ import { textOf } from "../ui/values.ts";
 import { changedPart, findCounterparts, type PatchFile, type PatchLine } from "./diff.ts";
 import { LineComment } from "./line-comment.tsx";
 
-export type Side = "old" | "new";
+type Side = "old" | "new";
 
 interface Props {
   patch: PatchFile;

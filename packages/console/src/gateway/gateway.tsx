@@ -4,7 +4,7 @@ import { useResource } from "../resource.ts";
 import { go, toView } from "../route.ts";
 import type { Gateway } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormDialog } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { CHANGE_FIELDS, toBody, toTyped } from "./fields.ts";
@@ -20,7 +20,6 @@ export function GatewayPage({ gateway_id }: { gateway_id: string }) {
   const params = { path: { gateway_id } };
   const read = (signal: AbortSignal) => api.get(ITEM, { params, signal });
   const { data: gateway, error, reload } = useResource(read, [gateway_id], ({ type }) => type === "agent");
-  const [isEditing, setEditing] = useState(false);
   return (
     <main class="view">
       <a href={toView("gateways")}>All gateways</a>
@@ -34,9 +33,16 @@ export function GatewayPage({ gateway_id }: { gateway_id: string }) {
               <GatewayState gateway={gateway} />
             </div>
             <div class="actions">
-              <button type="button" onClick={() => setEditing(true)}>
-                Change
-              </button>
+              <FormButton
+                title="Change"
+                heading="Change the gateway"
+                name={`gateway.${gateway_id}`}
+                fields={CHANGE_FIELDS}
+                start={toTyped(gateway)}
+                label="Save"
+                submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
+                onDone={reload}
+              />
               <Confirm
                 label="Remove"
                 question="Its main agent is removed from the host too."
@@ -58,18 +64,6 @@ export function GatewayPage({ gateway_id }: { gateway_id: string }) {
             </>
           )}
         </>
-      )}
-      {gateway && isEditing && (
-        <FormDialog
-          title="Change the gateway"
-          name={`gateway.${gateway_id}`}
-          fields={CHANGE_FIELDS}
-          start={toTyped(gateway)}
-          label="Save"
-          submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
-          onDone={reload}
-          onClose={() => setEditing(false)}
-        />
       )}
     </main>
   );

@@ -2,7 +2,7 @@ import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { toView } from "../route.ts";
 import type { Gateway } from "../types.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { List } from "../ui/list.tsx";
 import { NEW, NEW_FIELDS, toNewBody } from "./fields.ts";
 

@@ -1,9 +1,10 @@
 import { api } from "../api.ts";
 import { boards } from "../session.ts";
 import type { Gateway, TemplateSync } from "../types.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { Problem } from "../ui/parts.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { Time } from "../ui/time.tsx";
 import { textOf } from "../ui/values.ts";
 import { Progress, useWork } from "../ui/work.tsx";
@@ -17,7 +18,7 @@ const fieldsOf = (gateway: Gateway): FieldSpec[] => [
     kind: "choice",
     options: [
       ["", "every board of this gateway"],
-      ...(boards.value ?? []).filter((board) => board.gateway_id === gateway.id).map(({ id, name }) => [id, name] as const),
+      ...(boards.value ?? []).filter((board) => board.gateway_id === gateway.id).map(optionOf),
     ],
   },
   { name: "include_main", label: "Also the main agent", kind: "check" },

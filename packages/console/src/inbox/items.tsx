@@ -6,6 +6,7 @@ import { route, withQuery } from "../route.ts";
 import { ApprovalRow } from "../task/approvals.tsx";
 import type { UserNotification } from "../types.ts";
 import { Empty, Loading, Problem } from "../ui/parts.tsx";
+import { Select } from "../ui/select.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { otherOrganization, toPlace } from "./place.ts";
@@ -63,14 +64,15 @@ function Notifications({ isUnreadOnly }: { isUnreadOnly: boolean }) {
     <>
       <div class="view-intro">
         <div class="filters">
-          <select
-            aria-label="Show"
+          <Select
+            label="Show"
             value={isUnreadOnly ? "unread" : ""}
-            onChange={({ currentTarget }) => (location.hash = withQuery(route.value.query, { show: currentTarget.value }))}
-          >
-            <option value="">All</option>
-            <option value="unread">Unread</option>
-          </select>
+            options={[
+              ["", "All"],
+              ["unread", "Unread"],
+            ]}
+            onChoose={(show) => (location.hash = withQuery(route.value.query, { show }))}
+          />
         </div>
         <button type="button" disabled={unread.value === 0} onClick={() => markAsRead(null)}>
           Mark all as read

@@ -3,6 +3,7 @@ import { useResource } from "../resource.ts";
 import type { Channel, NotificationPreferences } from "../types.ts";
 import { Form, type Typed } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
+import { Select } from "../ui/select.tsx";
 import { announce, attempt, showInfo } from "../ui/toast.tsx";
 import { textOf } from "../ui/values.ts";
 import { Channels } from "./channels.tsx";
@@ -76,17 +77,12 @@ function What({ choices, types, onChanged }: WhatProps) {
               {types.map((channel) => (
                 <label key={channel}>
                   {channelName(channel)}
-                  <select
-                    aria-label={`${channelName(channel)}: ${TYPE_NAMES[type] ?? type}`}
+                  <Select
+                    label={`${channelName(channel)}: ${TYPE_NAMES[type] ?? type}`}
                     value={choices[type][channel]}
-                    onChange={({ currentTarget }) => change(type, channel, currentTarget.value as Choice)}
-                  >
-                    {CHOICES.map(([value, label]) => (
-                      <option key={value} value={value}>
-                        {label}
-                      </option>
-                    ))}
-                  </select>
+                    options={CHOICES}
+                    onChoose={(choice) => change(type, channel, choice as Choice)}
+                  />
                 </label>
               ))}
             </div>

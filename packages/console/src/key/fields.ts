@@ -1,6 +1,7 @@
 import type { Key, KeyCreate, KeyRotate } from "../types.ts";
 import { boardName, boards, member } from "../session.ts";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { fromLocal, numberOrNull, textOf } from "../ui/values.ts";
 
 const ACCESS_NAMES: Record<Key["access"], string> = {
@@ -24,7 +25,7 @@ export const newFields = (): FieldSpec[] => [
     name: "board_ids",
     label: "Limit to these boards",
     kind: "many",
-    options: (boards.value ?? []).map(({ id, name }) => [id, name] as const),
+    options: (boards.value ?? []).map(optionOf),
     hint: "Choose none for all boards.",
   },
   ...endFields("In 90 days, if you choose nothing. At most a year ahead."),

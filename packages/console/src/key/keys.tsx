@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { useResource } from "../resource.ts";
 import type { Key, NewKey } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { List } from "../ui/list.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { isPast, Time } from "../ui/time.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Change } from "../live.ts";
 import { useResource } from "../resource.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { Time } from "../ui/time.tsx";

@@ -1,6 +1,7 @@
 import { boardName, boards } from "../session.ts";
 import type { Member } from "../types.ts";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { textOf } from "../ui/values.ts";
 
 type Access = Pick<Member, "role" | "all_boards_read" | "all_boards_write"> & {
@@ -12,7 +13,7 @@ type Access = Pick<Member, "role" | "all_boards_read" | "all_boards_write"> & {
  * chosen, changing counts, which includes reading.
  */
 export function accessFields(): FieldSpec[] {
-  const options = (boards.value ?? []).map(({ id, name }) => [id, name] as const);
+  const options = (boards.value ?? []).map(optionOf);
   const isLimited = (typed: Typed) => typed["all_boards_write"] !== true;
   return [
     {

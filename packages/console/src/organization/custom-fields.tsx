@@ -1,12 +1,12 @@
-import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { boardName, boards, isAdmin } from "../session.ts";
 import type { CustomField } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton, FormDialog } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { jsonOrNull, textOf, textOrNull, toJsonText } from "../ui/values.ts";
 
 const LIST = "/api/v1/organizations/me/custom-fields";
@@ -36,7 +36,7 @@ const fieldsOf = (isNew: boolean): FieldSpec[] => [
   { name: "label", label: "Label", placeholder: isNew ? "the key" : "" },
   { name: "field_type", label: "Type", kind: "choice", options: Object.entries(TYPE_NAMES), short: true },
   { name: "ui_visibility", label: "Shown", kind: "choice", options: Object.entries(VISIBILITY_NAMES), short: true },
-  { name: "board_ids", label: "Boards", kind: "many", options: (boards.value ?? []).map(({ id, name }) => [id, name] as const) },
+  { name: "board_ids", label: "Boards", kind: "many", options: (boards.value ?? []).map(optionOf) },
   { name: "required", label: "Every task needs a value", kind: "check" },
   { name: "default_value", label: "Value of tasks without one, as JSON", placeholder: 'none, or such as "north"' },
   { name: "validation_regex", label: "Pattern that texts must match", placeholder: "none" },
@@ -82,7 +82,6 @@ function toBody(typed: Typed) {
 }
 
 function Row({ field, onChanged }: { field: CustomField; onChanged: () => void }) {
-  const [isEditing, setEditing] = useState(false);
   const params = { path: { field_id: field.id } };
   return (
     <div class="row">
@@ -100,9 +99,17 @@ function Row({ field, onChanged }: { field: CustomField; onChanged: () => void }
       </div>
       {isAdmin.value && (
         <div class="actions">
-          <button type="button" aria-label={`Change the field ${field.label}`} onClick={() => setEditing(true)}>
-            Change
-          </button>
+          <FormButton
+            title="Change"
+            about={`Change the field ${field.label}`}
+            heading={`Change ${field.label}`}
+            name={`custom-field.${field.id}`}
+            fields={fieldsOf(false)}
+            start={toTyped(field)}
+            label="Save"
+            submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
+            onDone={onChanged}
+          />
           <Confirm
             label="Remove"
             question="Only a field without values on tasks can be removed."
@@ -112,18 +119,6 @@ function Row({ field, onChanged }: { field: CustomField; onChanged: () => void }
             onDone={onChanged}
           />
         </div>
-      )}
-      {isEditing && (
-        <FormDialog
-          title={`Change ${field.label}`}
-          name={`custom-field.${field.id}`}
-          fields={fieldsOf(false)}
-          start={toTyped(field)}
-          label="Save"
-          submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
-          onDone={onChanged}
-          onClose={() => setEditing(false)}
-        />
       )}
     </div>
   );

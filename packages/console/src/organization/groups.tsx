@@ -6,7 +6,7 @@ import { toBoard } from "../route.ts";
 import { boards, isAdmin } from "../session.ts";
 import type { BoardGroup } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton, FormDialog } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { showInfo } from "../ui/toast.tsx";
@@ -39,7 +39,6 @@ async function setHeartbeat(group_id: string, typed: Typed): Promise<void> {
 }
 
 function Row({ group, onChanged }: { group: BoardGroup; onChanged: () => void }) {
-  const [form, setForm] = useState<"change" | "heartbeat" | null>(null);
   const params = { path: { group_id: group.id } };
   const [isOpen, setOpen] = useState(false);
   const own = (boards.value ?? []).filter(({ board_group_id }) => board_group_id === group.id);
@@ -69,12 +68,30 @@ function Row({ group, onChanged }: { group: BoardGroup; onChanged: () => void })
       </div>
       {isAdmin.value && (
         <div class="actions">
-          <button type="button" aria-label={`Heartbeat of ${group.name}`} onClick={() => setForm("heartbeat")}>
-            Heartbeat
-          </button>
-          <button type="button" aria-label={`Change the group ${group.name}`} onClick={() => setForm("change")}>
-            Change
-          </button>
+          <FormButton
+            title="Heartbeat"
+            about={`Heartbeat of ${group.name}`}
+            heading="Heartbeat of the group's agents"
+            name={`group.heartbeat.${group.id}`}
+            fields={[
+              { name: "every", label: "Every", placeholder: "10m", hint: "A number and s, m, h or d." },
+              { name: "include_board_leads", label: "Also the leads", kind: "check" },
+            ]}
+            start={{ every: "10m", include_board_leads: false }}
+            label="Set the heartbeat"
+            submit={(typed) => setHeartbeat(group.id, typed)}
+          />
+          <FormButton
+            title="Change"
+            about={`Change the group ${group.name}`}
+            heading="Change the group"
+            name={`group.${group.id}`}
+            fields={FIELDS}
+            start={{ name: group.name, description: group.description ?? "" }}
+            label="Save"
+            submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
+            onDone={onChanged}
+          />
           <Confirm
             label="Remove"
             question="The boards stay, without a group."
@@ -84,32 +101,6 @@ function Row({ group, onChanged }: { group: BoardGroup; onChanged: () => void })
             onDone={onChanged}
           />
         </div>
-      )}
-      {form === "change" && (
-        <FormDialog
-          title="Change the group"
-          name={`group.${group.id}`}
-          fields={FIELDS}
-          start={{ name: group.name, description: group.description ?? "" }}
-          label="Save"
-          submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
-          onDone={onChanged}
-          onClose={() => setForm(null)}
-        />
-      )}
-      {form === "heartbeat" && (
-        <FormDialog
-          title="Heartbeat of the group's agents"
-          name={`group.heartbeat.${group.id}`}
-          fields={[
-            { name: "every", label: "Every", placeholder: "10m", hint: "A number and s, m, h or d." },
-            { name: "include_board_leads", label: "Also the leads", kind: "check" },
-          ]}
-          start={{ every: "10m", include_board_leads: false }}
-          label="Set the heartbeat"
-          submit={(typed) => setHeartbeat(group.id, typed)}
-          onClose={() => setForm(null)}
-        />
       )}
     </div>
   );

@@ -5,7 +5,7 @@ import { api, SESSION, token as session } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { joinOrganization } from "../session.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { Form, type Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { Snippet } from "../ui/parts.tsx";

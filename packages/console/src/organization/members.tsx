@@ -5,7 +5,7 @@ import { useResource } from "../resource.ts";
 import { isAdmin, loadSession, member as self } from "../session.ts";
 import type { Member } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormDialog } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { Avatar } from "../ui/parts.tsx";
@@ -33,7 +33,6 @@ interface RowProps {
 }
 
 function Row({ member, onChanged, onLink }: RowProps) {
-  const [isEditing, setEditing] = useState(false);
   const isSelf = member.id === self.value?.id;
   const done = () => {
     onChanged();
@@ -56,9 +55,17 @@ function Row({ member, onChanged, onLink }: RowProps) {
       </div>
       {isAdmin.value && (
         <div class="actions">
-          <button type="button" aria-label={`Change the rights of ${nameOf(member)}`} onClick={() => setEditing(true)}>
-            Change
-          </button>
+          <FormButton
+            title="Change"
+            about={`Change the rights of ${nameOf(member)}`}
+            heading={`Rights of ${nameOf(member)}`}
+            name={`member.${member.id}`}
+            fields={accessFields()}
+            start={toTyped(member)}
+            label="Save"
+            submit={(typed, changed) => change(member, typed, changed)}
+            onDone={done}
+          />
           {self.value?.role === "owner" && member.role !== "owner" && token.value === SESSION && (
             <Confirm
               label="Sign-in link"
@@ -79,18 +86,6 @@ function Row({ member, onChanged, onLink }: RowProps) {
             />
           )}
         </div>
-      )}
-      {isEditing && (
-        <FormDialog
-          title={`Rights of ${nameOf(member)}`}
-          name={`member.${member.id}`}
-          fields={accessFields()}
-          start={toTyped(member)}
-          label="Save"
-          submit={(typed, changed) => change(member, typed, changed)}
-          onDone={done}
-          onClose={() => setEditing(false)}
-        />
       )}
     </div>
   );

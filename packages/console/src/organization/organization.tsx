@@ -1,7 +1,6 @@
 import type { ComponentType } from "preact";
-import { route, toView } from "../route.ts";
 import { lazy } from "../ui/lazy.tsx";
-import { Tabs } from "../ui/tabs.tsx";
+import { TabbedView } from "../ui/tabs.tsx";
 import { Budgets } from "../usage/budgets.tsx";
 import { Subscriptions } from "../subscription/subscriptions.tsx";
 import { CustomFields } from "./custom-fields.tsx";
@@ -44,19 +43,6 @@ const PAGES: Record<OrganizationTabName, ComponentType> = {
 };
 
 /** Shows who belongs to the organization, and what all its boards share. */
-export function OrganizationPage() {
-  const tabs = organizationTabs();
-  const tab = tabs.find(({ name }) => name === route.value.path[0]) ?? tabs[0]!;
-  const Page = PAGES[tab.name];
-  return (
-    <main class="view">
-      <h1>Organization</h1>
-      <Tabs
-        label="Organization"
-        tabs={tabs.map(({ name, label }) => [toView("organization", name), label] as const)}
-        current={toView("organization", tab.name)}
-      />
-      <Page />
-    </main>
-  );
-}
+export const OrganizationPage = () => (
+  <TabbedView view="organization" title="Organization" tabs={organizationTabs()} pages={PAGES} />
+);

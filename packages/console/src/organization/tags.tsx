@@ -1,10 +1,9 @@
-import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { isAdmin } from "../session.ts";
 import type { Tag } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton, FormDialog } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { textOf, textOrNull } from "../ui/values.ts";
@@ -34,7 +33,6 @@ const toBody = (typed: Typed) => ({
 });
 
 function Row({ tag, onChanged }: { tag: Tag; onChanged: () => void }) {
-  const [isEditing, setEditing] = useState(false);
   const params = { path: { tag_id: tag.id } };
   return (
     <div class="row">
@@ -54,9 +52,17 @@ function Row({ tag, onChanged }: { tag: Tag; onChanged: () => void }) {
       </div>
       {isAdmin.value && (
         <div class="actions">
-          <button type="button" aria-label={`Change the tag ${tag.name}`} onClick={() => setEditing(true)}>
-            Change
-          </button>
+          <FormButton
+            title="Change"
+            about={`Change the tag ${tag.name}`}
+            heading="Change the tag"
+            name={`tag.${tag.id}`}
+            fields={FIELDS}
+            start={toTyped(tag)}
+            label="Save"
+            submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
+            onDone={onChanged}
+          />
           <Confirm
             label="Remove"
             question="It disappears from its tasks."
@@ -66,18 +72,6 @@ function Row({ tag, onChanged }: { tag: Tag; onChanged: () => void }) {
             onDone={onChanged}
           />
         </div>
-      )}
-      {isEditing && (
-        <FormDialog
-          title="Change the tag"
-          name={`tag.${tag.id}`}
-          fields={FIELDS}
-          start={toTyped(tag)}
-          label="Save"
-          submit={(_typed, changed) => api.patch(ITEM, { params, body: toBody(changed) })}
-          onDone={onChanged}
-          onClose={() => setEditing(false)}
-        />
       )}
     </div>
   );

@@ -1,6 +1,6 @@
 import { dateFormat } from "../language.ts";
 import type { Dashboard } from "../types.ts";
-import { Columns, type ColumnsPoint, topOf } from "../ui/columns.tsx";
+import { Chart, type ChartPoint, topOf } from "../ui/chart.tsx";
 import { toWhole } from "../ui/figures.ts";
 import { SavePicture } from "../ui/picture.tsx";
 import { Table } from "../ui/table.tsx";
@@ -57,7 +57,7 @@ export function Figures({ data, about }: { data: Dashboard; about: string }) {
   );
 }
 
-interface Row extends ColumnsPoint {
+interface Row extends ChartPoint {
   /** The cells of a table row after its first cell, which is the name. */
   cells: readonly string[];
 }
@@ -132,7 +132,7 @@ interface FigureProps {
 function Figure({ name, title, about, ends, kinds, rows, columns }: FigureProps) {
   return (
     <section class="figure" data-figure={name}>
-      <Columns title={title} kinds={kinds} points={rows} format={toWhole} />
+      <Chart title={title} kinds={kinds} points={rows} format={toWhole} shape="column" />
       <details>
         <summary>Numbers of “{title.split(":")[0]}”</summary>
         <Table

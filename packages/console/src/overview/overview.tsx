@@ -6,24 +6,16 @@ import { boardName, boards } from "../session.ts";
 import type { Dashboard } from "../types.ts";
 import { toWhole } from "../ui/figures.ts";
 import { Loading, Problem } from "../ui/parts.tsx";
+import { RANGE_NAMES } from "../ui/ranges.ts";
+import { Select } from "../ui/select.tsx";
 import { type Tile, Tiles } from "../ui/tiles.tsx";
 import { Time } from "../ui/time.tsx";
 import { Figures } from "./figures.tsx";
 import { Spent } from "./spent.tsx";
 
-const RANGE_NAMES: Record<Dashboard["range"], string> = {
-  "24h": "Last day",
-  "3d": "Last 3 days",
-  "7d": "Last 7 days",
-  "14d": "Last 14 days",
-  "1m": "Last month",
-  "3m": "Last 3 months",
-  "6m": "Last 6 months",
-  "1y": "Last year",
-};
 const LIMIT = 200;
 
-export interface OverviewQuery {
+interface OverviewQuery {
   range_key: Dashboard["range"];
   board_id?: string;
   group_id?: string;
@@ -75,37 +67,25 @@ function Filters() {
   };
   return (
     <div class="filters">
-      <select
-        aria-label="Time"
+      <Select
+        label="Time"
         value={range_key}
-        onChange={(event) => (query.value = { ...query.value, range_key: event.currentTarget.value as Dashboard["range"] })}
-      >
-        {Object.entries(RANGE_NAMES).map(([name, label]) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <select
-        aria-label="Boards"
+        options={Object.entries(RANGE_NAMES)}
+        onChoose={(range) => (query.value = { ...query.value, range_key: range as Dashboard["range"] })}
+      />
+      <Select
+        label="Boards"
         value={board_id ? `board:${board_id}` : group_id ? `group:${group_id}` : ""}
-        onChange={(event) => {
-          groupName.value = event.currentTarget.selectedOptions[0]?.text ?? "";
-          choosePlace(event.currentTarget.value);
+        options={[
+          ["", "All boards"],
+          ...(boards.value ?? []).map(({ id, name }) => [`board:${id}`, name] as const),
+          ...(groups.data?.items ?? []).map(({ id, name }) => [`group:${id}`, `Group ${name}`] as const),
+        ]}
+        onChoose={(place, select) => {
+          groupName.value = select.selectedOptions[0]?.text ?? "";
+          choosePlace(place);
         }}
-      >
-        <option value="">All boards</option>
-        {boards.value?.map(({ id, name }) => (
-          <option key={id} value={`board:${id}`}>
-            {name}
-          </option>
-        ))}
-        {groups.data?.items.map(({ id, name }) => (
-          <option key={id} value={`group:${id}`}>
-            Group {name}
-          </option>
-        ))}
-      </select>
+      />
       <button type="button" onClick={() => print()}>
         Print
       </button>

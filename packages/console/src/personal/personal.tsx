@@ -1,9 +1,8 @@
 import type { ComponentType } from "preact";
 import { Preferences } from "../inbox/preferences.tsx";
 import { OwnKeys } from "../key/keys.tsx";
-import { route, toView } from "../route.ts";
 import { lazy } from "../ui/lazy.tsx";
-import { Tabs } from "../ui/tabs.tsx";
+import { TabbedView } from "../ui/tabs.tsx";
 import { Profile } from "./profile.tsx";
 import { personalTabs, type PersonalTabName } from "./tabs.ts";
 
@@ -17,19 +16,4 @@ const PAGES: Record<PersonalTabName, ComponentType> = {
 };
 
 /** Shows the settings and data that belong to the signed-in person. */
-export function Personal() {
-  const tabs = personalTabs();
-  const tab = tabs.find(({ name }) => name === route.value.path[0]) ?? tabs[0]!;
-  const Page = PAGES[tab.name];
-  return (
-    <main class="view">
-      <h1>You</h1>
-      <Tabs
-        label="You"
-        tabs={tabs.map(({ name, label }) => [toView("personal", name), label] as const)}
-        current={toView("personal", tab.name)}
-      />
-      <Page />
-    </main>
-  );
-}
+export const Personal = () => <TabbedView view="personal" title="You" tabs={personalTabs()} pages={PAGES} />;

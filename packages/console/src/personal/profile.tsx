@@ -8,6 +8,7 @@ import type { UserUpdate } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { type FieldSpec, Form, type Typed } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
+import { Select } from "../ui/select.tsx";
 import { toMoment } from "../ui/time.tsx";
 import { showInfo } from "../ui/toast.tsx";
 import { textOrNull } from "../ui/values.ts";
@@ -68,15 +69,12 @@ export function Profile() {
         <h2>This browser</h2>
         <div class="field">
           <label for="theme">Theme</label>
-          <select
+          <Select
             id="theme"
             value={theme.value}
-            onChange={(event) => (theme.value = THEMES.find((name) => name === event.currentTarget.value) ?? "system")}
-          >
-            {THEMES.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
+            options={THEMES.map((name) => [name, name] as const)}
+            onChoose={(chosen) => (theme.value = THEMES.find((name) => name === chosen) ?? "system")}
+          />
         </div>
         <div class="field">
           <label for="language">Language of dates and numbers</label>

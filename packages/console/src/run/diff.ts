@@ -1,4 +1,4 @@
-export interface DiffLine {
+interface DiffLine {
   sign: "+" | "-" | " ";
   text: string;
 }

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { useRetry } from "../resource.ts";
 import { Problem } from "../ui/parts.tsx";
 import { toWhole } from "../ui/figures.ts";
+import { Select } from "../ui/select.tsx";
 import type { Run, Step } from "../types.ts";
 import { type Order, StepFeed } from "./feed.ts";
 import { StepRow } from "./step-row.tsx";
@@ -42,18 +43,12 @@ export function Steps({ run }: { run: Run }) {
   return (
     <section class="run-story" aria-label="Steps">
       <div class="run-tools">
-        <select
-          aria-label="Kind of steps"
+        <Select
+          label="Kind of steps"
           value={kind ?? ""}
-          onChange={(event) => setKind((event.currentTarget.value || null) as Step["kind"] | null)}
-        >
-          <option value="">All {toWhole(run.steps)} steps</option>
-          {Object.entries(KINDS).map(([name, label]) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
+          options={[["", `All ${toWhole(run.steps)} steps`], ...Object.entries(KINDS)]}
+          onChoose={(chosen) => setKind((chosen || null) as Step["kind"] | null)}
+        />
         <button type="button" onClick={() => jump("oldest", false)}>
           Oldest
         </button>

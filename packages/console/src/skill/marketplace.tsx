@@ -3,8 +3,9 @@ import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import type { Gateway, Skill } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { List } from "../ui/list.tsx";
+import { Select } from "../ui/select.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";
 import { textOf, textOrNull } from "../ui/values.ts";
 
@@ -37,13 +38,12 @@ export function Marketplace() {
             onInput={(event) => setSearch(event.currentTarget.value)}
           />
           {(gateways.data?.length ?? 0) > 0 && (
-            <select aria-label="Install on" value={gateway_id} onChange={(event) => setChosen(event.currentTarget.value)}>
-              {gateways.data?.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  on {name}
-                </option>
-              ))}
-            </select>
+            <Select
+              label="Install on"
+              value={gateway_id}
+              options={(gateways.data ?? []).map(({ id, name }) => [id, `on ${name}`] as const)}
+              onChoose={setChosen}
+            />
           )}
         </div>
         <FormButton

@@ -1,9 +1,9 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import type { SkillPack, SkillPackSync } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormButton, FormDialog } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
 import { List } from "../ui/list.tsx";
 import { Problem } from "../ui/parts.tsx";
@@ -58,7 +58,6 @@ export function Packs() {
 }
 
 function Row({ pack, onChanged }: { pack: SkillPack; onChanged: () => Promise<void> }) {
-  const [isEditing, setEditing] = useState(false);
   const params = { path: { pack_id: pack.id } };
   const { run, error, follow } = useWork<SkillPackSync>(`pack.${pack.id}`, (run_id) =>
     api.get(`${ITEM}/sync/{run_id}`, { params: { path: { pack_id: pack.id, run_id } } }),
@@ -98,9 +97,17 @@ function Row({ pack, onChanged }: { pack: SkillPack; onChanged: () => Promise<vo
         >
           Sync
         </button>
-        <button type="button" aria-label={`Change the pack ${pack.name}`} onClick={() => setEditing(true)}>
-          Change
-        </button>
+        <FormButton
+          title="Change"
+          about={`Change the pack ${pack.name}`}
+          heading="Change the pack"
+          name={`pack.${pack.id}`}
+          fields={FIELDS}
+          start={{ source_url: pack.source_url, name: pack.name, branch: pack.branch, description: pack.description ?? "" }}
+          label="Save"
+          submit={(typed) => api.patch(ITEM, { params, body: { ...toBody(typed), metadata: pack.metadata as never } })}
+          onDone={onChanged}
+        />
         <Confirm
           label="Remove"
           question="Its skills stay."
@@ -110,18 +117,6 @@ function Row({ pack, onChanged }: { pack: SkillPack; onChanged: () => Promise<vo
           onDone={onChanged}
         />
       </div>
-      {isEditing && (
-        <FormDialog
-          title="Change the pack"
-          name={`pack.${pack.id}`}
-          fields={FIELDS}
-          start={{ source_url: pack.source_url, name: pack.name, branch: pack.branch, description: pack.description ?? "" }}
-          label="Save"
-          submit={(typed) => api.patch(ITEM, { params, body: { ...toBody(typed), metadata: pack.metadata as never } })}
-          onDone={onChanged}
-          onClose={() => setEditing(false)}
-        />
-      )}
     </div>
   );
 }

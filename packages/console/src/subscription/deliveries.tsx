@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { useResource } from "../resource.ts";
 import type { Delivery, Subscription } from "../types.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { FieldError, type Typed } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";

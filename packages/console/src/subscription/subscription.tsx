@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { boardName } from "../session.ts";
 import type { Subscription } from "../types.ts";
 import { Confirm } from "../ui/confirm.tsx";
-import { FormDialog } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt, showInfo } from "../ui/toast.tsx";
 import { Deliveries } from "./deliveries.tsx";
@@ -20,7 +20,6 @@ interface RowProps {
 /** Shows a receiver of events with its state, its deliveries, and its actions. */
 export function SubscriptionRow({ subscription, store, onChanged, onSecret }: RowProps) {
   const [isOpen, setOpen] = useState(false);
-  const [isEditing, setEditing] = useState(false);
   const { url, active, event_types, board_id, description, disabled_reason, failing_since, format } = subscription;
   const test = () =>
     attempt("The test was not sent", async () => {
@@ -61,9 +60,17 @@ export function SubscriptionRow({ subscription, store, onChanged, onSecret }: Ro
         <button type="button" onClick={setActive}>
           {active ? "Switch off" : "Switch on"}
         </button>
-        <button type="button" aria-label={`Change the subscription ${url}`} onClick={() => setEditing(true)}>
-          Change
-        </button>
+        <FormButton
+          title="Change"
+          about={`Change the subscription ${url}`}
+          heading="Change the subscription"
+          name={`subscription.${subscription.id}`}
+          fields={FIELDS}
+          start={toTyped(subscription)}
+          label="Save"
+          submit={(_typed, changed) => store.update(subscription, toBody(changed))}
+          onDone={onChanged}
+        />
         {format === "standard" && (
           <Confirm
             label="New secret"
@@ -83,18 +90,6 @@ export function SubscriptionRow({ subscription, store, onChanged, onSecret }: Ro
           onDone={onChanged}
         />
       </div>
-      {isEditing && (
-        <FormDialog
-          title="Change the subscription"
-          name={`subscription.${subscription.id}`}
-          fields={FIELDS}
-          start={toTyped(subscription)}
-          label="Save"
-          submit={(_typed, changed) => store.update(subscription, toBody(changed))}
-          onDone={onChanged}
-          onClose={() => setEditing(false)}
-        />
-      )}
     </div>
   );
 }

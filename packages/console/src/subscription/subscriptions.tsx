@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { useResource } from "../resource.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { List } from "../ui/list.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { FIELDS, NEW, toBody } from "./fields.ts";

@@ -1,10 +1,11 @@
 import { api } from "../api.ts";
 import { agents, complete, moveTask, putTask } from "../board/store.ts";
 import type { Task } from "../types.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { showInfo } from "../ui/toast.tsx";
 import { textOrNull } from "../ui/values.ts";
 import type { FieldSpec } from "../ui/form.tsx";
+import { optionOf } from "../ui/select.tsx";
 
 const COMMENT: FieldSpec = {
   name: "comment",
@@ -20,7 +21,7 @@ export function Decide({ task }: { task: Task }) {
     name: "assigned_agent_id",
     label: "Agent",
     kind: "choice",
-    options: [["", "Choose an agent"], ...[...agents.value.values()].map(({ id, name }) => [id, name] as const)],
+    options: [["", "Choose an agent"], ...[...agents.value.values()].map(optionOf)],
     hint: "No agent of this board has handed in this task, so choose the one that does the work.",
   };
   const fields = agents.value.has(task.submitted_by_agent_id ?? "") ? [COMMENT] : [COMMENT, choose];

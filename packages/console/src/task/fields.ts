@@ -1,7 +1,8 @@
 import { api } from "../api.ts";
 import { agents, tasks } from "../board/store.ts";
 import { PRIORITIES, STATUS_NAMES, type CustomField, type Tag, type Task } from "../types.ts";
-import type { FieldSpec, Option, Typed } from "../ui/form.tsx";
+import type { FieldSpec, Typed } from "../ui/form.tsx";
+import { type Option, optionOf } from "../ui/select.tsx";
 import { fromLocal, jsonOrNull, numberOrNull, textOf, textOrNull, toJsonText, toLocal } from "../ui/values.ts";
 
 export interface TaskChoices {
@@ -97,7 +98,7 @@ export function taskFields({ tags, fields }: TaskChoices, task: Task | null): Fi
       name: "assigned_agent_id",
       label: "Assignee",
       kind: "choice",
-      options: [["", "Nobody yet"], ...[...agents.value.values()].map(({ id, name }) => [id, name] as const)],
+      options: [["", "Nobody yet"], ...[...agents.value.values()].map(optionOf)],
       short: true,
     },
   ];
@@ -107,9 +108,7 @@ export function taskFields({ tags, fields }: TaskChoices, task: Task | null): Fi
     { name: "description", label: "Description", kind: "long", rows: 6, hint: "You can use Markdown." },
     ...(task ? [] : people),
     { name: "due_at", label: "Due", kind: "moment", short: true },
-    ...(tags.length > 0
-      ? [{ name: "tag_ids", label: "Tags", kind: "many" as const, options: tags.map(({ id, name }) => [id, name] as const) }]
-      : []),
+    ...(tags.length > 0 ? [{ name: "tag_ids", label: "Tags", kind: "many" as const, options: tags.map(optionOf) }] : []),
     ...(dependencies.length > 0
       ? [{ name: "depends_on_task_ids", label: "Waits for", kind: "many" as const, options: dependencies }]
       : []),

@@ -18,6 +18,7 @@ import { PRIORITIES, type Status, STATUS_NAMES, STATUSES, type Task } from "../t
 import { lazy } from "../ui/lazy.tsx";
 import { Markdown, RawToggle } from "../ui/markdown.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
+import { optionOf, Select } from "../ui/select.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { isPast, Time } from "../ui/time.tsx";
 import { Approvals } from "./approvals.tsx";
@@ -155,26 +156,24 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
     if (!(await attempt("The task was not changed", () => changeTask(task, body)))) select.value = stored;
   };
   const priorities = PRIORITIES.some((name) => name === task.priority) ? PRIORITIES : [task.priority, ...PRIORITIES];
-  const assignees = [...agents.value.values()];
+  /** The assignee, if it is an agent that is not on the board. */
+  const other =
+    task.assigned_agent_id && !agents.value.has(task.assigned_agent_id)
+      ? ([task.assigned_agent_id, task.assignee ?? "Another agent"] as const)
+      : null;
   return (
     <dl class="properties">
       <dt>Status</dt>
       <dd>
         {mayWrite ? (
-          <select
-            aria-label="Status"
+          <Select
+            label="Status"
             value={task.status}
-            onChange={async (event) => {
-              const select = event.currentTarget;
-              if (!(await moveTask(task, select.value as Status))) select.value = task.status;
+            options={STATUSES.map((status) => [status, STATUS_NAMES[status]] as const)}
+            onChoose={async (status, select) => {
+              if (!(await moveTask(task, status as Status))) select.value = task.status;
             }}
-          >
-            {STATUSES.map((status) => (
-              <option key={status} value={status}>
-                {STATUS_NAMES[status]}
-              </option>
-            ))}
-          </select>
+          />
         ) : (
           STATUS_NAMES[task.status]
         )}
@@ -182,23 +181,12 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
       <dt>Assignee</dt>
       <dd>
         {mayWrite ? (
-          <select
-            aria-label="Assignee"
+          <Select
+            label="Assignee"
             value={task.assigned_agent_id ?? ""}
-            onChange={({ currentTarget: select }) =>
-              change(select, task.assigned_agent_id ?? "", { assigned_agent_id: select.value || null })
-            }
-          >
-            <option value="">Nobody</option>
-            {task.assigned_agent_id && !agents.value.has(task.assigned_agent_id) && (
-              <option value={task.assigned_agent_id}>{task.assignee ?? "Another agent"}</option>
-            )}
-            {assignees.map((agent) => (
-              <option key={agent.id} value={agent.id}>
-                {agent.name}
-              </option>
-            ))}
-          </select>
+            options={[["", "Nobody"], ...(other ? [other] : []), ...[...agents.value.values()].map(optionOf)]}
+            onChoose={(id, select) => change(select, task.assigned_agent_id ?? "", { assigned_agent_id: id || null })}
+          />
         ) : (
           (task.assignee ?? "Nobody")
         )}
@@ -206,15 +194,12 @@ function Properties({ task, mayWrite }: { task: Task; mayWrite: boolean }) {
       <dt>Priority</dt>
       <dd>
         {mayWrite ? (
-          <select
-            aria-label="Priority"
+          <Select
+            label="Priority"
             value={task.priority}
-            onChange={({ currentTarget: select }) => change(select, task.priority, { priority: select.value })}
-          >
-            {priorities.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
+            options={priorities.map((name) => [name, name] as const)}
+            onChoose={(priority, select) => change(select, task.priority, { priority })}
+          />
         ) : (
           task.priority
         )}

@@ -6,7 +6,7 @@ import { type FieldSpec, Input, type Typed } from "./input.tsx";
 import { Problem } from "./parts.tsx";
 import "../styles/parts.css";
 
-export type { FieldKind, FieldSpec, Option, Typed, Value } from "./input.tsx";
+export type { FieldKind, FieldSpec, Typed, Value } from "./input.tsx";
 
 interface FormProps {
   /** The name under which the draft is stored. Forms for different objects need different names. */

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { type Option, Select } from "./select.tsx";
 
 export type Value = string | boolean | readonly string[];
 export type Typed = Readonly<Record<string, Value>>;
@@ -16,7 +17,6 @@ export type FieldKind =
   | "moment"
   | "color"
   | "secret";
-export type Option = readonly [value: string, label: string];
 
 export interface FieldSpec {
   name: string;
@@ -56,16 +56,7 @@ export function Input({ field: { kind = "text", options = [], placeholder, rows 
     return (
       <input {...attributes} type="checkbox" checked={value === true} onChange={(event) => onType(event.currentTarget.checked)} />
     );
-  if (kind === "choice")
-    return (
-      <select {...attributes} value={String(value)} onChange={(event) => onType(event.currentTarget.value)}>
-        {options.map(([key, text]) => (
-          <option key={key} value={key}>
-            {text}
-          </option>
-        ))}
-      </select>
-    );
+  if (kind === "choice") return <Select {...attributes} value={String(value)} options={options} onChoose={onType} />;
   if (kind === "many") return <Many id={attributes.id} options={options} value={value as readonly string[]} onType={onType} />;
   if (kind === "long")
     return (

@@ -115,10 +115,10 @@ interface SavePictureProps {
   frame: Frame;
 }
 
-/** Saves the chart that is in the same `data-figure` element as this button. The file can be viewed without the page. */
+/** Saves the chart that contains this button, or is in the same figure. The file can be viewed without the page. */
 export function SavePicture({ name, frame }: SavePictureProps) {
   const save = (button: HTMLButtonElement) => {
-    const drawing = button.closest("[data-figure]")?.querySelector<SVGSVGElement>(".chart svg");
+    const drawing = button.closest(".figure, .chart")?.querySelector<SVGSVGElement>(".chart svg");
     if (!drawing) return;
     const text = new XMLSerializer().serializeToString(toPicture(drawing, frame));
     saveAs(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));

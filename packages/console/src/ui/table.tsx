@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import "../styles/parts.css";
 
-export interface TableColumn<Row> {
+interface TableColumn<Row> {
   label: string;
   cell: (row: Row) => ComponentChildren;
 }

@@ -1,4 +1,6 @@
+import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { type OrganizationView, route, toView } from "../route.ts";
 import "../styles/parts.css";
 
 interface TabsProps {
@@ -23,5 +25,29 @@ export function Tabs({ label, tabs, current }: TabsProps) {
         </a>
       ))}
     </nav>
+  );
+}
+
+interface TabbedViewProps<Name extends string> {
+  view: OrganizationView;
+  title: string;
+  tabs: readonly { name: Name; label: string }[];
+  pages: Record<Name, ComponentType>;
+}
+
+/** Shows a view with tabs. The address names the tab after the view. Without a known name, the first tab is shown. */
+export function TabbedView<Name extends string>({ view, title, tabs, pages }: TabbedViewProps<Name>) {
+  const tab = tabs.find(({ name }) => name === route.value.path[0]) ?? tabs[0]!;
+  const Page: ComponentType = pages[tab.name];
+  return (
+    <main class="view">
+      <h1>{title}</h1>
+      <Tabs
+        label={title}
+        tabs={tabs.map(({ name, label }) => [toView(view, name), label] as const)}
+        current={toView(view, tab.name)}
+      />
+      <Page />
+    </main>
   );
 }

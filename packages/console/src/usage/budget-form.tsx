@@ -6,6 +6,8 @@ import { boards, canWrite, isAdmin } from "../session.ts";
 import type { Budget } from "../types.ts";
 import { Field, NO_REFUSAL, refusalOf } from "../ui/field.tsx";
 import { Dialog, Problem } from "../ui/parts.tsx";
+import { optionOf } from "../ui/select.tsx";
+import { Select } from "../ui/select.tsx";
 import { NEW, toBody, toTyped, type Typed } from "./budget-fields.ts";
 import { changeBudget, createBudget, readBudget } from "./read.ts";
 
@@ -70,17 +72,12 @@ export function BudgetForm({ budget, place, onClose, onSaved }: Props) {
   const choice = (name: keyof Typed, label: string, options: readonly (readonly [value: string, label: string])[]) => (
     <Field name={name} label={label} refusal={refusal}>
       {(attributes) => (
-        <select
+        <Select
           {...attributes}
           value={typed[name]}
-          onChange={(event) => type({ [name]: event.currentTarget.value } as Partial<Typed>)}
-        >
-          {options.map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
+          options={options}
+          onChoose={(value) => type({ [name]: value } as Partial<Typed>)}
+        />
       )}
     </Field>
   );
@@ -157,7 +154,7 @@ const readAgents = async (signal: AbortSignal) =>
 function Place({ typed, choice }: PlaceProps) {
   const agents = useResource(readAgents, [], () => false, true);
   const writable = boards.value?.filter(({ id }) => canWrite(id)) ?? [];
-  const targets = (typed.scope === "agent" ? (agents.data ?? []) : writable).map(({ id, name }) => [id, name] as const);
+  const targets = (typed.scope === "agent" ? (agents.data ?? []) : writable).map(optionOf);
   return (
     <div class="form-row">
       {choice("scope", "For", [

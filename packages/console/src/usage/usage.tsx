@@ -4,32 +4,18 @@ import { boardName, boards } from "../session.ts";
 import type { UsageGrouping, UsageMetrics, UsageSums } from "../types.ts";
 import { toDollars, toShort, toWhole } from "../ui/figures.ts";
 import { Empty, Loading, Problem } from "../ui/parts.tsx";
+import { RANGE_NAMES } from "../ui/ranges.ts";
+import { optionOf, Select } from "../ui/select.tsx";
 import { type Tile, Tiles } from "../ui/tiles.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { Budgets } from "./budgets.tsx";
-import { Chart, type Measure, MEASURES } from "./chart.tsx";
+import { type Measure, MEASURES, UsageChart } from "./chart.tsx";
 import { readUsage, saveCsv, type UsageQuery } from "./read.ts";
 import { UsageTable } from "./table.tsx";
 import "../styles/parts.css";
 import "../styles/usage.css";
 
-const RANGE_NAMES: Record<UsageMetrics["range"], string> = {
-  "24h": "Last day",
-  "3d": "Last 3 days",
-  "7d": "Last 7 days",
-  "14d": "Last 14 days",
-  "1m": "Last month",
-  "3m": "Last 3 months",
-  "6m": "Last 6 months",
-  "1y": "Last year",
-};
-const GROUPING_NAMES: Record<UsageGrouping, string> = {
-  day: "day",
-  agent: "agent",
-  board: "board",
-  model: "model",
-  task: "task",
-};
+const GROUPINGS: readonly UsageGrouping[] = ["day", "agent", "board", "model", "task"];
 
 /** The choices are kept while other views are open. */
 const query = signal<UsageQuery>({ range_key: "7d", group_by: "day" });
@@ -60,7 +46,7 @@ export function Usage() {
       {data && (!isEmpty || data.group_by === "agent") && (
         <>
           <Totals data={data} />
-          <Chart
+          <UsageChart
             key={chosen.group_by}
             data={data}
             measure={measure.value}
@@ -83,47 +69,30 @@ function Filters() {
   };
   return (
     <div class="filters">
-      <select
-        aria-label="Time"
+      <Select
+        label="Time"
         value={range_key}
-        onChange={(event) => choose({ range_key: event.currentTarget.value as UsageQuery["range_key"] })}
-      >
-        {Object.entries(RANGE_NAMES).map(([name, label]) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <select
-        aria-label="Group by"
+        options={Object.entries(RANGE_NAMES)}
+        onChoose={(range) => choose({ range_key: range as UsageQuery["range_key"] })}
+      />
+      <Select
+        label="Group by"
         value={group_by}
-        onChange={(event) => choose({ group_by: event.currentTarget.value as UsageGrouping })}
-      >
-        {Object.entries(GROUPING_NAMES).map(([name, label]) => (
-          <option key={name} value={name}>
-            by {label}
-          </option>
-        ))}
-      </select>
-      <select aria-label="Board" value={board_id} onChange={(event) => chooseBoard(event.currentTarget.value)}>
-        <option value="">All boards</option>
-        {boards.value?.map((board) => (
-          <option key={board.id} value={board.id}>
-            {board.name}
-          </option>
-        ))}
-      </select>
-      <select
-        aria-label="Chart of"
+        options={GROUPINGS.map((name) => [name, `by ${name}`] as const)}
+        onChoose={(group) => choose({ group_by: group as UsageGrouping })}
+      />
+      <Select
+        label="Board"
+        value={board_id}
+        options={[["", "All boards"], ...(boards.value ?? []).map(optionOf)]}
+        onChoose={chooseBoard}
+      />
+      <Select
+        label="Chart of"
         value={measure.value}
-        onChange={(event) => (measure.value = event.currentTarget.value as Measure)}
-      >
-        {Object.entries(MEASURES).map(([name, { label }]) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
-      </select>
+        options={Object.entries(MEASURES).map(([name, { label }]) => [name, label] as const)}
+        onChoose={(name) => (measure.value = name as Measure)}
+      />
       <button type="button" onClick={() => attempt("The file was not made", () => saveCsv(query.value))}>
         Save as CSV
       </button>

@@ -4,6 +4,7 @@ import { useResource } from "../resource.ts";
 import { toBoard, toTask } from "../route.ts";
 import { boardName, boards, isAdmin } from "../session.ts";
 import { Empty, Loading, Problem } from "../ui/parts.tsx";
+import { optionOf, Select } from "../ui/select.tsx";
 import { Time } from "../ui/time.tsx";
 
 interface Entry {
@@ -60,23 +61,19 @@ export function Activity() {
       <div class="view-intro">
         <h1>{data?.isComments ? "Comments" : "Activity"}</h1>
         <div class="filters">
-          <select aria-label="Board" value={board_id} onChange={(event) => setBoard(event.currentTarget.value)}>
-            <option value="">All boards</option>
-            {boards.value?.map((board) => (
-              <option key={board.id} value={board.id}>
-                {board.name}
-              </option>
-            ))}
-          </select>
+          <Select
+            label="Board"
+            value={board_id}
+            options={[["", "All boards"], ...(boards.value ?? []).map(optionOf)]}
+            onChoose={setBoard}
+          />
           {agents.data && agents.data.length > 0 && (
-            <select aria-label="Agent" value={agent_id} onChange={(event) => setAgent(event.currentTarget.value)}>
-              <option value="">All agents</option>
-              {agents.data.map((agent) => (
-                <option key={agent.id} value={agent.id}>
-                  {agent.name}
-                </option>
-              ))}
-            </select>
+            <Select
+              label="Agent"
+              value={agent_id}
+              options={[["", "All agents"], ...agents.data.map(optionOf)]}
+              onChoose={setAgent}
+            />
           )}
         </div>
       </div>

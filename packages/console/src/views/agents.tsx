@@ -4,7 +4,8 @@ import { useResource } from "../resource.ts";
 import { toBoard, toTask, toView } from "../route.ts";
 import { boardName, boards, canWrite, isAdmin } from "../session.ts";
 import type { ActivityEvent, Agent } from "../types.ts";
-import { Avatar, Dialog, Empty, isPresent, Loading, Problem } from "../ui/parts.tsx";
+import { List } from "../ui/list.tsx";
+import { Avatar, Dialog, isPresent } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { readEachBoard } from "./boards.ts";
 import { Connect } from "./connect.tsx";
@@ -14,13 +15,13 @@ const LIMIT = 200;
 const TOLD = /notified$|^agent\.(nudge|wakeup)\.sent$|^task\.assigned$|^task\.assignee_woken$/;
 
 interface Roster {
-  agents: Agent[];
+  items: Agent[];
   tasks: Map<string, { id: string; board_id: string; title: string }>;
   told: Map<string, ActivityEvent>;
 }
 
 async function readRoster(signal: AbortSignal): Promise<Roster> {
-  const [agents, work, events] = await Promise.all([
+  const [items, work, events] = await Promise.all([
     isAdmin.value
       ? api.get("/api/v1/agents", { params: { query: { limit: LIMIT } }, signal }).then(({ items }) => items)
       : readEachBoard(async (board_id) => {
@@ -41,7 +42,7 @@ async function readRoster(signal: AbortSignal): Promise<Roster> {
   const told = new Map<string, ActivityEvent>();
   for (const event of events)
     if (event.agent_id && TOLD.test(event.event_type) && !told.has(event.agent_id)) told.set(event.agent_id, event);
-  return { agents, tasks: new Map(work.map((task) => [task.assigned_agent_id ?? "", task])), told };
+  return { items, tasks: new Map(work.map((task) => [task.assigned_agent_id ?? "", task])), told };
 }
 
 async function readEvents(signal: AbortSignal): Promise<ActivityEvent[]> {
@@ -107,11 +108,7 @@ function Row({ agent, roster }: { agent: Agent; roster: Roster }) {
 }
 
 export function Agents() {
-  const { data, error, reload } = useResource(
-    readRoster,
-    [boards.value?.length],
-    ({ type }) => type === "agent" || type === "task",
-  );
+  const from = useResource(readRoster, [boards.value?.length], ({ type }) => type === "agent" || type === "task");
   const [isConnecting, setConnecting] = useState(false);
   const writable = boards.value?.filter((board) => canWrite(board.id)) ?? [];
   const mayConnect = isAdmin.value && writable.length > 0;
@@ -125,23 +122,19 @@ export function Agents() {
           </button>
         )}
       </div>
-      <Problem error={error} retry={reload} />
-      {!data && !error && <Loading what="the agents" />}
-      {data?.agents.length === 0 && (
-        <Empty title="There are no agents yet.">
-          {mayConnect ? "“Connect an agent” shows the line to copy for your client." : "An owner or admin connects them."}
-        </Empty>
-      )}
-      {data && data.agents.length > 0 && (
-        <div class="rows">
-          {data.agents.map((agent) => (
-            <Row key={agent.id} agent={agent} roster={data} />
-          ))}
-        </div>
-      )}
+      <List
+        what="the agents"
+        from={from}
+        empty={[
+          "There are no agents yet.",
+          mayConnect ? "“Connect an agent” shows the line to copy for your client." : "An owner or admin connects them.",
+        ]}
+      >
+        {(agent) => <Row key={agent.id} agent={agent} roster={from.data!} />}
+      </List>
       {isConnecting && (
         <Dialog title="Connect an agent" onClose={() => setConnecting(false)}>
-          <Connect boards={writable} onConnected={reload} />
+          <Connect boards={writable} onConnected={from.reload} />
         </Dialog>
       )}
     </main>

@@ -5,6 +5,7 @@ import { toView } from "../route.ts";
 import type { Board } from "../types.ts";
 import { type FieldSpec, Form } from "../ui/form.tsx";
 import { Snippet } from "../ui/parts.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { textOf } from "../ui/values.ts";
 
 /** Shows the commands of a connection: the first connects, the second starts the agent, and the third lets it work alone. */
@@ -28,7 +29,7 @@ interface Props {
 
 const fieldsFor = (boards: readonly Board[]): FieldSpec[] => [
   { name: "name", label: "Name of the agent" },
-  { name: "board_id", label: "Board", kind: "choice", options: boards.map(({ id, name }) => [id, name] as const) },
+  { name: "board_id", label: "Board", kind: "choice", options: boards.map(optionOf) },
   { name: "is_board_lead", label: "It leads the board: it creates tasks and reviews them", kind: "check" },
 ];
 

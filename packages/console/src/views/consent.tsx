@@ -5,6 +5,7 @@ import { replace, route } from "../route.ts";
 import { boards } from "../session.ts";
 import { Form, type FieldSpec, type Typed } from "../ui/form.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { textOf } from "../ui/values.ts";
 
@@ -14,7 +15,7 @@ interface Rights {
 }
 
 function fieldsFor({ writes }: AskingProgram): FieldSpec[] {
-  const options = (boards.value ?? []).map(({ id, name }) => [id, name] as const);
+  const options = (boards.value ?? []).map(optionOf);
   return [
     ...(writes
       ? [

@@ -1,5 +1,6 @@
 import type { Agent, Webhook, WebhookUpdate } from "../types.ts";
 import type { FieldSpec, Typed } from "../ui/form.tsx";
+import { optionOf } from "../ui/select.tsx";
 import { namesOf, textOf, textOrNull } from "../ui/values.ts";
 
 const SOURCES: Record<Webhook["source"], string> = {
@@ -26,7 +27,7 @@ export function fieldsOf(agents: readonly Notified[], webhook: Webhook | null): 
       name: "agent_id",
       label: "Agent to tell",
       kind: "choice",
-      options: [["", "The lead of the board"], ...agents.map(({ id, name }) => [id, name] as const)],
+      options: [["", "The lead of the board"], ...agents.map(optionOf)],
       short: true,
     },
     {

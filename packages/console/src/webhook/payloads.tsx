@@ -1,7 +1,7 @@
 import { api } from "../api.ts";
 import { useResource } from "../resource.ts";
 import type { Payload, Webhook } from "../types.ts";
-import { FormButton } from "../ui/form-dialog.tsx";
+import { FormButton } from "../ui/form-button.tsx";
 import { Loading, Problem } from "../ui/parts.tsx";
 import { Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";

@@ -6,6 +6,7 @@ import { boards, canWrite } from "../session.ts";
 import { BoardSubscriptions } from "../subscription/subscriptions.tsx";
 import { List } from "../ui/list.tsx";
 import { Empty } from "../ui/parts.tsx";
+import { optionOf, Select } from "../ui/select.tsx";
 import { LIST } from "./address.ts";
 import { Endpoint } from "./endpoint.tsx";
 import { WebhookForm } from "./form.tsx";
@@ -44,13 +45,12 @@ export function Webhooks({ board_id }: { board_id: string | null }) {
         <h1>Webhooks</h1>
         {board_id && (
           <div class="filters">
-            <select aria-label="Board" value={board_id} onChange={(event) => go(toView("webhooks", event.currentTarget.value))}>
-              {boards.value?.map((board) => (
-                <option key={board.id} value={board.id}>
-                  {board.name}
-                </option>
-              ))}
-            </select>
+            <Select
+              label="Board"
+              value={board_id}
+              options={(boards.value ?? []).map(optionOf)}
+              onChoose={(id) => go(toView("webhooks", id))}
+            />
           </div>
         )}
       </div>

@@ -11,7 +11,7 @@ import { keyOf, preparedWhere, valuesOf } from "../lists/filter.ts";
 import { countedEvents } from "./counted-events.ts";
 
 /** The ids of boards, or a condition on `boards`. */
-export type BoardSelection = readonly string[] | SQL;
+type BoardSelection = readonly string[] | SQL;
 
 const boardSource = (selection: BoardSelection): SQL =>
   is(selection, SQL)

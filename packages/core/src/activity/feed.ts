@@ -79,7 +79,7 @@ export const selectFeed = (ctx: Context, ids: SQLWrapper) =>
     .leftJoin(agents, eq(agents.id, activity_events.agent_id))
     .where(inArray(activity_events.id, ids));
 type FeedColumns = SelectResultFields<typeof feedColumns>;
-export type FeedRow = Omit<FeedColumns, "agent_name"> & { agent_name: string | null };
+type FeedRow = Omit<FeedColumns, "agent_name"> & { agent_name: string | null };
 
 const feedOrder = newestFirst(activity_events);
 

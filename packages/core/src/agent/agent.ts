@@ -9,7 +9,7 @@ import { actingAs } from "../db/change-actor.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { boardAccessDenied, DomainError, notFound } from "../values/errors.ts";
 import { type GatewayKind, gateways } from "../schema/gateway.sql.ts";
-import { requireUsableGateway } from "../gateway/target.ts";
+import { requireOwnGateway, requireUsableGateway } from "../gateway/target.ts";
 import { newestFirst } from "../lists/keyset.ts";
 import { largeObject, largeText, truncatable } from "../lists/large-fields.ts";
 import type { Page, PageQuery } from "../lists/page.ts";
@@ -238,14 +238,6 @@ async function listGatewayIds(ctx: Context<Admin>): Promise<string[]> {
   const { organization_id } = ctx.actor.active;
   const rows = await ctx.db.select({ id: gateways.id }).from(gateways).where(eq(gateways.organization_id, organization_id));
   return rows.map(({ id }) => id);
-}
-
-async function requireOwnGateway(ctx: Context<Admin>, gateway_id: string): Promise<void> {
-  const [gateway] = await ctx.db
-    .select({ id: gateways.id })
-    .from(gateways)
-    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, ctx.actor.active.organization_id)));
-  if (!gateway) throw notFound();
 }
 
 export const getAgent = async (ctx: Context<Admin>, agent_id: string): Promise<AgentRead> =>

@@ -1,4 +1,3 @@
-import type { Actor } from "../context/actor.ts";
 import type { Alert } from "../context/alert.ts";
 import type { Context } from "../context/context.ts";
 import { runWrite } from "../db/prepared-write.ts";
@@ -39,12 +38,6 @@ export function toEscalationJob(alert: Alert, escalation: Required<Alert>["escal
 /** Stores the jobs of alerts, in the caller's transaction if there is one. */
 export async function storeAlerts(ctx: Context, alerts: readonly Alert[]): Promise<void> {
   if (alerts.length > 0) await runWrite(ctx, insertJobs(ctx, alerts.map(toAlertJob)));
-}
-
-export function toAlertActor(actor: Actor): Alert["actor"] {
-  if (actor.type === "user") return { type: "user", id: actor.user_id };
-  if (actor.type === "agent") return { type: "agent", id: actor.agent_id };
-  return { type: "system", id: null };
 }
 
 /** Returns a key that limits notifications of the same type about the same subject to one a day. */

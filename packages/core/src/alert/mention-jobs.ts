@@ -1,7 +1,8 @@
 import type { Agent, User } from "../context/actor.ts";
 import type { NewJob } from "../job/job.ts";
 import { isMentioned, parseMentions } from "../values/mention.ts";
-import { toAlertActor, toAlertJob } from "./alert-job.ts";
+import { authorOf } from "../context/author.ts";
+import { toAlertJob } from "./alert-job.ts";
 
 /** The maximum number of names to look up in one text. */
 const MAX_NAMES = 20;
@@ -27,5 +28,5 @@ export function mentionJobs(
   const names = [...parseMentions(text)].filter((name) => !isAgent(name)).slice(0, MAX_NAMES);
   if (names.length === 0) return [];
   const key = `mention:${crypto.randomUUID()}`;
-  return [toAlertJob({ type: "mention", ...place, key, actor: toAlertActor(actor), names })];
+  return [toAlertJob({ type: "mention", ...place, key, actor: authorOf(actor), names })];
 }

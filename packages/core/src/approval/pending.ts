@@ -8,7 +8,7 @@ import { tasks } from "../schema/task.sql.ts";
 import { approval_task_links, approvals } from "../schema/approval.sql.ts";
 
 /** Ids of tasks, or a subquery that returns them. */
-export type TaskIds = readonly string[] | SQL;
+type TaskIds = readonly string[] | SQL;
 
 /** Returns a subquery for the ids of an approval's tasks. */
 export const taskIdsOfApproval = (approval_id: string): SQL =>

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ellipsize } from "../values/text.ts";
 
 /** The old and the new value of each field; null where the changed object did not exist. */
-export type AuditChanges = Record<string, [unknown, unknown]>;
+type AuditChanges = Record<string, [unknown, unknown]>;
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Fields whose values are secret. The log records only that they changed. */

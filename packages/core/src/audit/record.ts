@@ -11,7 +11,7 @@ import { GENESIS, hashOf } from "./chain.ts";
 import { toChanges } from "./changes.ts";
 
 /** What was changed. */
-export interface AuditEntry {
+interface AuditEntry {
   organization_id: string;
   target: { id: string | null; name?: string | null };
   /** The changed object before and after the change. The fields that differ are recorded, but secret values are hidden. */

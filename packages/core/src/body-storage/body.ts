@@ -3,7 +3,7 @@ import { forEachConcurrent } from "../values/concurrency.ts";
 import type { Context } from "../context/context.ts";
 
 /** The columns that say where a body is stored. */
-export interface BodyRow {
+interface BodyRow {
   id: string;
   body: Uint8Array | null;
   body_key: string | null;

@@ -17,6 +17,18 @@ export interface ReachedBudget extends Reached {
 /** Whether running runs under the budget have to stop. */
 export const isStopping = ({ is_spent, on_limit }: ReachedBudget): boolean => is_spent && on_limit === "stop";
 
+/** What a statement returns from an update of `spending`, as its part `changed`. */
+export const changedColumns = sql`budget.*, spending.warned, spending.exhausted,
+  coalesce(spending.cost_usd >= budget.limit_cost_usd, false)
+    or coalesce(spending.total_tokens >= budget.limit_total_tokens, false) as is_spent`;
+
+/** Selects the budgets of `changed` that have reached their warning or limit. */
+export const selectReached = sql`
+  select changed.id, changed.scope, changed.board_id, changed.agent_id, changed.task_id, changed.on_limit, changed.is_spent,
+    changed.warned and not before.warned as now_warned, changed.exhausted and not before.exhausted as now_exhausted
+  from changed join ${budget_spending} as before on before.budget_id = changed.id
+  where changed.warned or changed.exhausted`;
+
 /**
  * Stores whether a created or changed budget has reached its warning and its limit, and returns the budget if it has reached one
  * of them. A raised limit is announced again when it is reached. Like a usage report, the function first locks the spending and
@@ -31,13 +43,7 @@ export async function markReached(ctx: Context, budget_id: string): Promise<Reac
     with changed as (
       update ${budget_spending} as spending set warned = ${reaches(sql`budget.warn_at::numeric`)}, exhausted = ${reaches(sql`1`)}
       from ${budgets} as budget where budget.id = spending.budget_id and budget.id = ${budget_id}
-      returning budget.*, spending.warned, spending.exhausted,
-        coalesce(spending.cost_usd >= budget.limit_cost_usd, false)
-          or coalesce(spending.total_tokens >= budget.limit_total_tokens, false) as is_spent
-    )
-    select changed.id, changed.scope, changed.board_id, changed.agent_id, changed.task_id, changed.on_limit, changed.is_spent,
-      changed.warned and not before.warned as now_warned, changed.exhausted and not before.exhausted as now_exhausted
-    from changed join ${budget_spending} as before on before.budget_id = changed.id
-    where changed.warned or changed.exhausted`);
+      returning ${changedColumns}
+    ) ${selectReached}`);
   return rowsOf<ReachedBudget>(result);
 }

@@ -4,7 +4,7 @@ import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { budget_spending, budgets } from "../schema/budget.sql.ts";
-import type { ReachedBudget } from "./reached.ts";
+import { changedColumns, type ReachedBudget, selectReached } from "./reached.ts";
 
 /** The task and board that usage counts toward; null for usage without a task. */
 interface Place {
@@ -67,14 +67,8 @@ const spending = preparedQuery(
         warned = spending.warned or ${reaches(sql`budget.warn_at::numeric`)},
         exhausted = spending.exhausted or ${reaches(sql`1`)}
       from added join ${budgets} as budget on budget.id = added.id where spending.budget_id = added.id
-      returning budget.*, spending.warned, spending.exhausted,
-        coalesce(spending.cost_usd >= budget.limit_cost_usd, false)
-          or coalesce(spending.total_tokens >= budget.limit_total_tokens, false) as is_spent
-    )
-    select changed.id, changed.scope, changed.board_id, changed.agent_id, changed.task_id, changed.on_limit, changed.is_spent,
-      changed.warned and not before.warned as now_warned, changed.exhausted and not before.exhausted as now_exhausted
-    from changed join ${budget_spending} as before on before.budget_id = changed.id
-    where changed.warned or changed.exhausted`,
+      returning ${changedColumns}
+    ) ${selectReached}`,
 );
 
 /** Adds what was spent to the locked budgets. Returns the budgets that have reached their warning or limit, now or earlier. */

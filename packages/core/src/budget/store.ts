@@ -24,7 +24,7 @@ import { auditBudget, recordBudgetEvent } from "./record.ts";
  */
 const MAX_BUDGETS = 10_000;
 
-export interface BudgetFilter {
+interface BudgetFilter {
   scope?: Scope | undefined;
   scope_id?: string | undefined;
 }
@@ -87,7 +87,7 @@ export async function readBudget(ctx: Context, organization_id: string, budget_i
 }
 
 /** What a caller must still do after a budget was stored: announce what is reached, stop runs, and write the audit log. */
-export interface StoredBudget {
+interface StoredBudget {
   budget: Budget;
   reached: ReachedBudget[];
 }

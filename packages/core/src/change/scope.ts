@@ -4,7 +4,7 @@ import type { Agent, Member } from "../context/actor.ts";
 import { boards } from "../schema/board.sql.ts";
 import type { Context } from "../context/context.ts";
 import { rowsOf } from "../db/database.ts";
-import { DomainError, notFound } from "../values/errors.ts";
+import { type DomainError, notFound, requireDomainError } from "../values/errors.ts";
 import { changes } from "../schema/change.sql.ts";
 import { conditionOf } from "../lists/filter.ts";
 import { isAdminBeyondBoards, mayReadAll } from "../organization/board-rights.ts";
@@ -105,8 +105,3 @@ const toReader = (caller: Member | Agent) =>
         reader_id: caller.active.member_id,
         reads_all: mayReadAll(caller),
       };
-
-function requireDomainError(error: unknown): DomainError {
-  if (error instanceof DomainError) return error;
-  throw error;
-}

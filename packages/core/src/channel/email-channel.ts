@@ -8,6 +8,7 @@ import type { ChannelKind, Due, Recipient } from "./kind.ts";
 import { linksOf } from "./links.ts";
 import { testItem, toItem } from "./message.ts";
 import { signLink } from "./signed-link.ts";
+import { chunk } from "../values/chunk.ts";
 
 /**
  * Sends mail to the address in the profile. All due notifications of a person are sent as one mail, or as several mails of
@@ -23,7 +24,11 @@ export const emailChannel: ChannelKind = {
     const { mail } = ctx;
     if (!mail) return null;
     return {
-      split: (due) => inParts(due.filter(({ email }) => email !== null)),
+      split: (due) =>
+        chunk(
+          due.filter(({ email }) => email !== null),
+          MAX_ITEMS,
+        ),
       send: (due) => mail.send(toLetter(ctx, due)),
     };
   },
@@ -37,11 +42,6 @@ async function sendTest(ctx: Context, { channel, email }: Recipient): Promise<vo
 
 /** The maximum number of notifications in a mail. */
 const MAX_ITEMS = 50;
-
-function inParts(due: readonly Due[]): Due[][] {
-  const count = Math.ceil(due.length / MAX_ITEMS);
-  return Array.from({ length: count }, (_, part) => due.slice(part * MAX_ITEMS, (part + 1) * MAX_ITEMS));
-}
 
 /**
  * Adds a channel for each person with an e-mail address, so that people get e-mails without setting them up. A channel that a

@@ -2,7 +2,7 @@ import { eq, sql } from "drizzle-orm";
 import type { Context } from "../context/context.ts";
 import { channels, type ChannelType } from "../schema/channel.sql.ts";
 
-export interface ChannelHealth {
+interface ChannelHealth {
   /** All channels of the type, including those that are switched off. */
   total: number;
   /** Channels that are on and whose last attempt failed. */

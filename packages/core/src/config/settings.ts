@@ -78,7 +78,7 @@ export interface Settings {
   };
   readonly log_level: "trace" | "debug" | "info" | "warn" | "error";
 }
-export interface LocalAuth {
+interface LocalAuth {
   mode: "local";
   token: string;
 }
@@ -90,7 +90,7 @@ export interface AccountsAuth {
   github: ProviderClient | null;
   google: ProviderClient | null;
 }
-export interface ProviderClient {
+interface ProviderClient {
   client_id: string;
   client_secret: string;
 }

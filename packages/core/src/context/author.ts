@@ -1,4 +1,4 @@
-import type { Agent, System, User } from "./actor.ts";
+import type { Actor, Agent, System, User } from "./actor.ts";
 
 /** The author of a text, as known from a credential or the database, and never from the text itself. */
 export interface Author {
@@ -7,10 +7,11 @@ export interface Author {
   id: string | null;
 }
 
-export const authorOf = (actor: User | Agent | System): Author =>
-  actor.type === "system"
-    ? { type: "system", id: null }
-    : { type: actor.type, id: actor.type === "user" ? actor.user_id : actor.agent_id };
+export function authorOf(actor: Actor): Author {
+  if (actor.type === "user") return { type: "user", id: actor.user_id };
+  if (actor.type === "agent") return { type: "agent", id: actor.agent_id };
+  return { type: "system", id: null };
+}
 
 const WORDS = { user: "person", agent: "agent" } as const;
 

@@ -4,7 +4,7 @@ import { createScopedLog, type Log } from "../values/log.ts";
 import { createPendingWakeups } from "./pending-wakeups.ts";
 
 /** What the contexts of a process share. */
-export interface SharedServices
+interface SharedServices
   extends Pick<
     Context,
     "db" | "gateways" | "http" | "bus" | "bodies" | "files" | "mail" | "settings" | "now" | "meter" | "tracer"

@@ -7,13 +7,13 @@ export interface ByteRange {
 }
 
 /** What the client of an upload announced. The service checks the content against these values. */
-export interface UploadPlan {
+interface UploadPlan {
   size: number;
   sha256: string;
 }
 
 /** An address that needs no credentials and works for a limited time. */
-export interface PresignedUpload {
+interface PresignedUpload {
   url: string;
   /** Headers that the upload must have. */
   headers: Record<string, string>;

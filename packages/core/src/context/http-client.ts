@@ -16,7 +16,7 @@ export interface HttpResponse {
   body: AsyncGenerator<Uint8Array, void>;
 }
 
-export type FetchProblem = "refused_address" | "unreachable" | "timeout" | "too_large";
+type FetchProblem = "refused_address" | "unreachable" | "timeout" | "too_large";
 
 /** Why a fetch failed. Clients may see the message: it names the host, but nothing about the network behind it. */
 export class FetchError extends Error {
@@ -27,7 +27,7 @@ export class FetchError extends Error {
   }
 }
 
-export interface PostRequest {
+interface PostRequest {
   headers: Readonly<Record<string, string>>;
   body: string | Uint8Array;
   /** The organization that chose the URL. The resolution of its host name counts toward the look-up limit of the organization. */
@@ -52,4 +52,10 @@ export async function readBody({ body }: HttpResponse): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const part of body) parts.push(part);
   return Buffer.concat(parts);
+}
+
+/** Returns the wait that the answer asks for in seconds with `retry-after`, converted to milliseconds. */
+export function retryAfterMs({ headers }: HttpResponse): number | null {
+  const value = headers["retry-after"];
+  return typeof value === "string" && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : null;
 }

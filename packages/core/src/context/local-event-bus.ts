@@ -3,7 +3,7 @@ import type { EventBus } from "./event-bus.ts";
 
 export type Subscriber = (event: BoardEvent) => void;
 
-export interface LocalBus extends EventBus {
+interface LocalBus extends EventBus {
   /** Returns a function that ends the subscription. */
   subscribe(subscriber: Subscriber): () => void;
 }

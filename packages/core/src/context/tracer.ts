@@ -1,7 +1,7 @@
 /** Attributes of a span. Their names follow OpenTelemetry's semantic conventions. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-export interface SpanStart {
+interface SpanStart {
   name: string;
   kind: "server" | "consumer" | "client";
   /** The trace that the span belongs to. Without it, the span is a child of the surrounding span, if there is one. */

@@ -6,7 +6,7 @@ import { errorText, type Log } from "../values/log.ts";
  * Notifies all processes of a database when rows of organizations have changed. Notifications may be lost, because every process
  * also polls for changes.
  */
-export interface ChangeChannel {
+interface ChangeChannel {
   /** Records a committed change. Never throws and never waits. */
   note(this: void, organization_id: string): void;
   /** Calls `onChange` after changes by any process, including this one. */

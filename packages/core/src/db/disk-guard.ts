@@ -36,7 +36,7 @@ const readFreeBytes = (folder: string): Promise<number> =>
     () => Number.POSITIVE_INFINITY,
   );
 
-export interface DiskGuard {
+interface DiskGuard {
   /** Makes a newly opened client read-only if the disk is full. */
   adopt(client: EmbeddedClient): Promise<void>;
   stop(): void;

@@ -39,7 +39,7 @@ export function toTextBudgetError(error: unknown): DomainError | null {
 }
 
 /** Checks whether PostgreSQL ended a transaction to resolve a deadlock. */
-export const isDeadlock = (error: unknown): boolean => postgresErrorOf(error).code === DEADLOCK_DETECTED;
+const isDeadlock = (error: unknown): boolean => postgresErrorOf(error).code === DEADLOCK_DETECTED;
 
 /** Checks whether a lock was not acquired, because of `lock_timeout` or a deadlock. */
 export const isLockFailure = (error: unknown): boolean => isDeadlock(error) || postgresErrorOf(error).code === LOCK_NOT_AVAILABLE;

@@ -5,7 +5,7 @@ export interface Address {
   family: 4 | 6;
 }
 
-export interface LookupOptions {
+interface LookupOptions {
   /** The look-up counts toward the limit of this organization. Undefined if the service itself makes the look-up. */
   organization_id?: string | undefined;
   /** Whether to ask the operating system if the name servers do not know the name. The system look-up blocks a thread. */
@@ -14,6 +14,13 @@ export interface LookupOptions {
 
 /** Resolves a host name (`dns/resolver.ts`). Tests replace it to choose the addresses. */
 export type ResolveName = (hostname: string, options?: LookupOptions) => Promise<readonly { address: string; family: number }[]>;
+
+/** Resolves a host name. An address leads to itself. */
+export async function addressesOf(hostname: string, resolve: ResolveName, options: LookupOptions): Promise<Address[]> {
+  const literal = isIP(hostname);
+  const found = literal === 0 ? await resolve(hostname, options) : [{ address: hostname, family: literal }];
+  return found.map(({ address, family }): Address => ({ address, family: family === 6 ? 6 : 4 }));
+}
 
 /** The look-up could not start in time, because the organization has too many look-ups in progress. */
 export class LookupLimitError extends Error {
@@ -76,7 +83,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** Adds an address or CIDR range to a list. Returns false if the text is neither. */
-export function addRange(list: BlockList, text: string): boolean {
+function addRange(list: BlockList, text: string): boolean {
   const [network = "", prefix] = text.split("/");
   const family = isIP(network);
   const bits = prefix === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;

@@ -1,9 +1,9 @@
 import { lookup } from "node:dns/promises";
 import { LookupLimitError, type ResolveName } from "./address.ts";
 import { BUDGETS } from "../config/budgets.ts";
-import { createLimiter } from "../values/concurrency.ts";
+import { createKeyedLimiter, createLimiter } from "../values/concurrency.ts";
 import { rejectAfter } from "../values/timeout.ts";
-import { createExpiringSet, createOrganizationLimiter } from "./limits.ts";
+import { createExpiringSet } from "./expiring-set.ts";
 import { LOOKUP_TIMEOUT_MS, queryNameServers } from "./query.ts";
 import { createHostsFile, createSearchList, SYSTEM_FILES, type SystemFiles } from "./system-files.ts";
 
@@ -42,7 +42,8 @@ export function createNameResolver(options: ResolverOptions = {}): ResolveName {
   const { askSystem = (hostname) => lookup(hostname, { all: true }), files = SYSTEM_FILES } = options;
   const findInHostsFile = createHostsFile(files.hosts);
   const listNames = createSearchList(files.resolv_conf);
-  const inOrganization = createOrganizationLimiter(options.organization_lookups ?? BUDGETS.organization_lookups.default);
+  const organization_lookups = options.organization_lookups ?? BUDGETS.organization_lookups.default;
+  const inOrganization = createKeyedLimiter(organization_lookups);
   const inProcess = createLimiter(MAX_LOOKUPS);
   const inProgress = new Map<string, Promise<Addresses>>();
   const silentNames = createExpiringSet(SILENT_MS, MAX_SILENT_NAMES);
@@ -80,7 +81,8 @@ export function createNameResolver(options: ResolverOptions = {}): ResolveName {
       isStarted = true;
       return await share(hostname, asks_system);
     };
-    const work = inOrganization(organization_id, () => inProcess(start));
+    const isLimited = organization_id !== undefined && organization_lookups > 0;
+    const work = isLimited ? inOrganization(organization_id, () => inProcess(start)) : inProcess(start);
     return await rejectAfter(work, LOOKUP_TIMEOUT_MS, () =>
       isStarted ? lookupError(hostname, "EAI_AGAIN") : new LookupLimitError(),
     );

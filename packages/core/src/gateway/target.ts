@@ -21,6 +21,12 @@ export async function getGatewayRow(ctx: Context<Admin>, gateway_id: string): Pr
   return row;
 }
 
+/** Throws `not_found` unless the gateway belongs to the caller's organization. */
+export async function requireOwnGateway(ctx: Context<Admin>, gateway_id: string): Promise<void> {
+  const [gateway] = await ctx.db.select({ id: gateways.id }).from(gateways).where(isOwnGateway(ctx, gateway_id));
+  if (!gateway) throw notFound();
+}
+
 interface GatewayRef {
   gateway_id: string;
   organization_id: string;

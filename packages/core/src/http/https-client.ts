@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import {
   type Address,
   type AddressRules,
+  addressesOf,
   isAllowedPrivately,
   isNamedIn,
   isPublicAddress,
@@ -11,14 +12,15 @@ import {
 } from "../dns/address.ts";
 import { resolveName } from "../dns/resolver.ts";
 import { type FetchLimits, type HttpClient, type HttpResponse, FetchError } from "../context/http-client.ts";
+import { untilAborted } from "../values/concurrency.ts";
 
 /** Resolves a URL to addresses and a port. Tests replace it, because their servers are on loopback. */
 export type LocateHost = (url: URL) => Promise<{ addresses: readonly Address[]; port: number }>;
 
 /** Resolves the URL of a receiver that a tenant chose. Throws a FetchError if posting to it is not allowed. */
-export type LocateReceiver = (url: URL, organization_id: string) => ReturnType<LocateHost>;
+type LocateReceiver = (url: URL, organization_id: string) => ReturnType<LocateHost>;
 
-export interface HttpClientOptions {
+interface HttpClientOptions {
   locate?: LocateHost;
   locateReceiver?: LocateReceiver;
   /** PEM certificates of the authorities to trust instead of the system's authorities. */
@@ -32,13 +34,10 @@ const HTTPS_PORT = 443;
 export const locatePublicHost =
   (resolve: ResolveName = resolveName): LocateHost =>
   async (url) => {
-    const hostname = normalizeHost(url.hostname);
-    const literal = isIP(hostname);
-    const found = literal === 0 ? await resolve(hostname, { asks_system: true }) : [{ address: hostname, family: literal }];
-    if (found.length === 0 || !found.every(({ address }) => isPublicAddress(address)))
+    const addresses = await addressesOf(normalizeHost(url.hostname), resolve, { asks_system: true });
+    if (addresses.length === 0 || !addresses.every(({ address }) => isPublicAddress(address)))
       throw new FetchError("refused_address", `${url.hostname} is not a public host`);
-    const addresses = found.map(({ address, family }): Address => ({ address, family: family === 6 ? 6 : 4 }));
-    return { addresses, port: url.port === "" ? HTTPS_PORT : Number(url.port) };
+    return { addresses, port: portOf(url) };
   };
 
 const NO_PRIVATE_ADDRESSES: AddressRules = { allowed_hosts: [], private_addresses_allowed: false };
@@ -57,18 +56,17 @@ export const locateAllowedReceiver =
     // without resolving its name.
     if (!isHttpsPort && !rules.private_addresses_allowed && rules.allowed_hosts.length === 0) throw refusedReceiver();
     const hostname = normalizeHost(url.hostname);
-    const literal = isIP(hostname);
-    const asks_system = isNamedIn(hostname, rules);
-    const found =
-      literal === 0 ? await resolve(hostname, { organization_id, asks_system }) : [{ address: hostname, family: literal }];
-    const isPrivatelyAllowed = found.every(({ address }) => isAllowedPrivately(hostname, address, rules));
-    const isPublic = isHttpsPort && found.every(({ address }) => isPublicAddress(address));
-    if (found.length === 0 || !(isPrivatelyAllowed || isPublic)) throw refusedReceiver();
-    const addresses = found.map(({ address, family }): Address => ({ address, family: family === 6 ? 6 : 4 }));
-    return { addresses, port: url.port === "" ? defaultPort(url) : Number(url.port) };
+    const addresses = await addressesOf(hostname, resolve, { organization_id, asks_system: isNamedIn(hostname, rules) });
+    const isPrivatelyAllowed = addresses.every(({ address }) => isAllowedPrivately(hostname, address, rules));
+    const isPublic = isHttpsPort && addresses.every(({ address }) => isPublicAddress(address));
+    if (addresses.length === 0 || !(isPrivatelyAllowed || isPublic)) throw refusedReceiver();
+    return { addresses, port: portOf(url) };
   };
 
-const defaultPort = (url: URL) => (url.protocol === "http:" ? HTTP_PORT : HTTPS_PORT);
+function portOf({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "http:" ? HTTP_PORT : HTTPS_PORT;
+}
 
 /** Parses the URL of a receiver. Refuses credentials and protocols that no rule can allow. */
 function toReceiverUrl(text: string): URL {
@@ -87,8 +85,9 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   const exchange = async (url: URL, locating: () => ReturnType<LocateHost>, message: Message, limits: FetchLimits) => {
     const { signal, connected, end } = startTimeouts(limits);
     try {
-      const { addresses, port } = await untilAborted(locating(), signal);
-      const response = await sendRequest(url, { addresses, port, signal, ca, ...message, onConnect: connected });
+      const located = await untilAborted(locating(), signal);
+      if (!located) throw signal.reason;
+      const response = await sendRequest(url, { ...located, signal, ca, ...message, onConnect: connected });
       response.once("close", end);
       return toResponse(url, response, limits, signal);
     } catch (error) {
@@ -230,16 +229,4 @@ function toFetchError(url: URL, error: unknown, isTimedOut: boolean): FetchError
   return isTimedOut
     ? new FetchError("timeout", `${url.hostname} took too long`, { cause: error })
     : new FetchError("unreachable", `${url.hostname} could not be reached`, { cause: error });
-}
-
-/** Waits for work, and rejects when the signal aborts. The work itself, a name resolution, cannot be cancelled. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

@@ -7,6 +7,7 @@ import { errorText } from "../values/log.ts";
 import { POLL_MS } from "../stream/hub.ts";
 import { listReplacedIds, isShared, removeWait, storeWait, tooManyWaits } from "./shared-waits.ts";
 import { hasWork, type InboxRow, readInboxes } from "./read.ts";
+import { chunk } from "../values/chunk.ts";
 
 /** How many inboxes one statement reads. */
 const BATCH_SIZE = 100;
@@ -55,10 +56,9 @@ function createWaiters() {
   async function poll(all = [...waiting.values()]): Promise<void> {
     if (isPolling) return;
     isPolling = true;
-    const batches = Array.from({ length: Math.ceil(all.length / BATCH_SIZE) }, (_, n) =>
-      all.slice(n * BATCH_SIZE, (n + 1) * BATCH_SIZE),
+    await Promise.all(
+      chunk(all, BATCH_SIZE).map((batch) => limit(() => pollBatch(batch)).catch((error) => logFailure(batch[0]!, error))),
     );
-    await Promise.all(batches.map((batch) => limit(() => pollBatch(batch)).catch((error) => logFailure(batch[0]!, error))));
     isPolling = false;
     if (changed.size > 0) void pollChanged();
   }

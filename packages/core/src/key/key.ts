@@ -38,7 +38,7 @@ export const NewKey = lazyObject(() => ({
 })).meta({ id: "NewKey", description: "A key with its new secret." });
 export type NewKey = z.infer<typeof NewKey>;
 
-export const keyColumns = { ...getTableColumns(api_keys), name: users.name };
+const keyColumns = { ...getTableColumns(api_keys), name: users.name };
 type Row = typeof api_keys.$inferSelect & { name: string | null };
 
 const keyList = listOf({

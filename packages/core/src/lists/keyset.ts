@@ -4,7 +4,7 @@ import { and, asc, desc, or, type Placeholder, type SQL, type SQLWrapper, sql } 
  * A sort key of a list. Its value must never be null. The last key of an order is an id, so that every row has its own position
  * and a page can start after any row.
  */
-export interface SortKey<Row> {
+interface SortKey<Row> {
   by: SQLWrapper;
   /** Returns the value of this key in a row. A cursor contains it as a string. */
   of: (row: Row) => Date | string | bigint | boolean;

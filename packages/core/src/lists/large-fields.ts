@@ -106,7 +106,7 @@ interface LargeRows<F extends Fields> {
 }
 
 /** Runs a query. `key` identifies its SQL among the variants of one page. Null means that the query is too rare to be cached. */
-export type RunSelect = (key: string | null, build: () => PageSelect) => PromiseLike<Record<string, unknown>[]>;
+type RunSelect = (key: string | null, build: () => PageSelect) => PromiseLike<Record<string, unknown>[]>;
 
 /** The first statement of `readShortened` includes every value of at most this size, even in a list of thousands of rows. */
 const MIN_FIELD_BYTES = 4_096;
@@ -187,7 +187,7 @@ function selectMeasured(
 }
 
 /** A row of `readShortened` with the names of its shortened fields. They are false if no field of the page was large. */
-export type ShortenedRow<Row> = Row & { truncated_fields: string[] | false | null };
+type ShortenedRow<Row> = Row & { truncated_fields: string[] | false | null };
 
 /** Converts a row of `readShortened` to an item that lists its shortened fields. */
 export function toShortened<Row extends object, T extends object>(row: ShortenedRow<Row>, toItem: (row: Row) => T): T {

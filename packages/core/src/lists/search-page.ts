@@ -18,7 +18,7 @@ import {
 /** How many of the first rows of a list `searchByScan` checks. If too few of them match, all found rows are sorted instead. */
 const MAX_SCANNED = sql.raw("1000");
 
-export interface SearchParts {
+interface SearchParts {
   filters: readonly Filter[];
   order: SortOrder<never>;
   after: SQL | undefined;
@@ -35,7 +35,7 @@ interface Search {
 }
 
 /** Checks whether a list can use `searchByScan`. */
-export const scansFor = ({ scan }: ListSource, order: SortOrder<never>): boolean => scan?.orders.includes(order) ?? false;
+const scansFor = ({ scan }: ListSource, order: SortOrder<never>): boolean => scan?.orders.includes(order) ?? false;
 
 /** Builds a search. It finds the ids of the page and the total, and then reads the rows of the page. */
 export function buildSearch(db: Db, list: ListSource, parts: SearchParts) {

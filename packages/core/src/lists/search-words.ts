@@ -1,4 +1,5 @@
 import { MAX_SEARCHED_CHARS, MAX_WORD, SEPARATORS } from "../schema/search-vector.ts";
+import { chunk } from "../values/chunk.ts";
 import { truncate } from "../values/text.ts";
 
 /** NUL also separates words, because PostgreSQL cannot store it in a text. */
@@ -22,7 +23,4 @@ export function toSearchWords(...texts: (string | null)[]): string {
   return [...new Set(words)].join(" ").toWellFormed();
 }
 
-const cutWord = (chars: string[]): string[] =>
-  Array.from({ length: Math.ceil(chars.length / MAX_WORD) }, (_, index) =>
-    chars.slice(index * MAX_WORD, (index + 1) * MAX_WORD).join(""),
-  );
+const cutWord = (chars: string[]): string[] => chunk(chars, MAX_WORD).map((part) => part.join(""));

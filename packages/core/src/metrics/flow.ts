@@ -5,7 +5,7 @@ import { type FlowRow, selectFlow } from "./flow-query.ts";
 import { type Bucket, type Timeline, toEdges } from "./range.ts";
 
 /** The number of tasks in each status that the metrics show. */
-export interface StatusCounts {
+interface StatusCounts {
   inbox: number;
   in_progress: number;
   review: number;
@@ -18,7 +18,7 @@ type Changes = StatusCounts | undefined;
  * Figures about the flow of tasks. Each array has one figure per bucket: first for the buckets of the comparison, then for the
  * buckets of the window.
  */
-export interface Flow {
+interface Flow {
   /** How many different tasks changed to the status `review`. */
   reviewed: number[];
   /** The mean hours from the start of work to done, for the tasks that changed to `done`; 0 if there are none. */

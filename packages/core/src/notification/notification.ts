@@ -36,7 +36,7 @@ export async function notifyAll(ctx: Context, notifications: readonly Notificati
 type SessionRecipient = Pick<Recipient, "name" | "gateway_id" | "organization_id" | "openclaw_session_id"> & {
   gateway_kind: "openclaw";
 };
-export type NotificationRecipient = Recipient | SessionRecipient;
+type NotificationRecipient = Recipient | SessionRecipient;
 
 /** A message to a pull agent, and the event that records it. */
 interface InboxNotification {

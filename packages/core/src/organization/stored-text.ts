@@ -21,7 +21,7 @@ import { usage_counts } from "../schema/usage.sql.ts";
 import { board_webhooks } from "../schema/webhook.sql.ts";
 
 /** Bytes that are added to the texts of each row, so that the number of rows with short texts is limited too. */
-export const ROW_BYTES = 200;
+const ROW_BYTES = 200;
 
 interface StoredText {
   columns: readonly PgColumn[];

@@ -11,7 +11,7 @@ import { user_notifications } from "../schema/people.sql.ts";
 /** The maximum number of people per job. The next job continues, so that other work can run in between. */
 export const PAGE = 500;
 
-export interface Audience {
+interface Audience {
   user_ids: string[];
   /** The group of people who are asked to decide; null for other alerts. */
   group: DeciderGroup | null;

@@ -13,7 +13,7 @@ export const GONE_AFTER_SECONDS = 45;
  */
 const REMOVE_AFTER_SECONDS = 600;
 
-export interface ServiceProcess {
+interface ServiceProcess {
   id: string;
   /** Host name and process id. */
   name: string;

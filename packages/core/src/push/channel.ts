@@ -1,5 +1,5 @@
 import type { Context } from "../context/context.ts";
-import { type FetchLimits, FetchError, type HttpResponse } from "../context/http-client.ts";
+import { type FetchLimits, FetchError, type HttpResponse, retryAfterMs } from "../context/http-client.ts";
 import { removeGoneChannel } from "../channel/channel.ts";
 import type { ChannelKind, Due, Recipient, SendWrite } from "../channel/kind.ts";
 import { ExpectedFailure } from "../values/errors.ts";
@@ -8,6 +8,7 @@ import { encrypt } from "./encrypt.ts";
 import { testPushText, toPushText, toTopic } from "./message.ts";
 import { parseAddress } from "./subscription.ts";
 import { getVapidKey, toAuthorization } from "./vapid.ts";
+import { chunk } from "../values/chunk.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 5_000, total_ms: 8_000, max_bytes: 100_000 };
 /** How long a push service keeps a message. The buttons of a decision are valid for the same time. */
@@ -64,10 +65,7 @@ function split(due: readonly Due[]): Due[][] {
   const decisions = due.filter(isDecision);
   const apart = new Set(decisions.length > MAX_APART ? [] : decisions);
   const rest = due.filter((item) => !apart.has(item));
-  const parts = Array.from({ length: Math.ceil(rest.length / MAX_ITEMS) }, (_, part) =>
-    rest.slice(part * MAX_ITEMS, (part + 1) * MAX_ITEMS),
-  );
-  return [...[...apart].map((item) => [item]), ...parts];
+  return [...[...apart].map((item) => [item]), ...chunk(rest, MAX_ITEMS)];
 }
 
 const isDecision = ({ approval }: Due): boolean => approval !== null;
@@ -127,10 +125,4 @@ async function post(ctx: Context, endpoint: string, request: Parameters<Context[
     if (!(error instanceof FetchError)) throw error;
     throw new PushError(`${error.message}.`, { is_transient: error.problem !== "refused_address", retry_after_ms: null });
   }
-}
-
-/** Returns the wait that a push service asks for, converted from seconds. */
-function retryAfterMs({ headers }: HttpResponse): number | null {
-  const value = headers["retry-after"];
-  return typeof value === "string" && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : null;
 }

@@ -8,7 +8,7 @@ const KEY_NAME = "web-push";
 const VALID_SECONDS = 12 * 3_600;
 
 /** The key with which push services recognize this service (RFC 8292). */
-export interface VapidKey {
+interface VapidKey {
   /** The public key that browsers get when they subscribe. */
   public_key: string;
   private_key: KeyObject;

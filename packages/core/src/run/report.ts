@@ -13,7 +13,7 @@ import { type Run, type RunRow, toRun } from "./run.ts";
 const MAX_LINKS = 20;
 const MAX_REASON = 500;
 /** A runner that was disconnected can send the rest of its report until this long after the end of its run. */
-export const LATE_MS = DAY_MS;
+const LATE_MS = DAY_MS;
 
 /**
  * Matches https and git addresses without spaces and control characters. An address with another scheme, such as `javascript:`,

@@ -120,13 +120,8 @@ export async function listTaskRuns(ctx: CallerContext, board_id: string, task_id
   });
 }
 
-export async function getRun(
-  ctx: CallerContext,
-  board_id: string,
-  run_id: string,
-  need: "read" | "write" = "read",
-): Promise<Run> {
-  const board = await boardFor(ctx, board_id, need);
+export async function getRun(ctx: CallerContext, board_id: string, run_id: string): Promise<Run> {
+  const board = await boardFor(ctx, board_id, "read");
   return toRun(await readRun(ctx, board.id, run_id));
 }
 

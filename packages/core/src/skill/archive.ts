@@ -14,7 +14,7 @@ export interface ArchiveLimits {
   deadline: number;
 }
 
-export interface ArchiveFile {
+interface ArchiveFile {
   /** The path relative to the root of the repository. */
   path: string;
   content: Uint8Array;

@@ -10,7 +10,7 @@ export const PACK_LIMITS = {
   max_bytes: 50 * 1024 * 1024,
   files: 5_000,
 };
-export type PackLimits = typeof PACK_LIMITS;
+type PackLimits = typeof PACK_LIMITS;
 
 /** The front matter, heading and first line are at the beginning of a SKILL.md, so this much of the file is enough. */
 const MAX_SKILL_FILE_BYTES = 32 * 1024;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Admin } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { notFound } from "../values/errors.ts";
-import { gateways } from "../schema/gateway.sql.ts";
+import { requireOwnGateway } from "../gateway/target.ts";
 import { largeObject, largeText, readShortened, toShortened } from "../lists/large-fields.ts";
 import { countUnlessLast } from "../lists/page.ts";
 import { Id, MAX_INTEGER, MAX_NAME, MAX_URL, QueryInteger, valueError, lazyObject } from "../values/wire.ts";
@@ -86,14 +86,6 @@ const matchesLabel = (column: (typeof marketplace_skills)["category" | "risk"], 
   label.toLowerCase() === UNCATEGORIZED
     ? sql`coalesce(trim(${column}), '') in ('', ${UNCATEGORIZED})`
     : sql`lower(trim(${column})) = lower(${label}::text)`;
-
-async function requireOwnGateway(ctx: Context<Admin>, gateway_id: string): Promise<void> {
-  const [gateway] = await ctx.db
-    .select({ id: gateways.id })
-    .from(gateways)
-    .where(and(eq(gateways.id, gateway_id), eq(gateways.organization_id, ctx.actor.active.organization_id)));
-  if (!gateway) throw notFound();
-}
 
 async function getPackUrl(ctx: Context<Admin>, pack_id: string): Promise<string> {
   const [pack] = await ctx.db

@@ -7,6 +7,7 @@ import { skill_packs } from "../schema/skill-pack.sql.ts";
 import { endPackSync, failPackSync, type PackRow, type PackSynced } from "./pack-sync-run.ts";
 import { marketplace_skills } from "../schema/skill.sql.ts";
 import { isDistinctFromExcluded, excludedColumns } from "./upsert.ts";
+import { chunk } from "../values/chunk.ts";
 
 /** Rows per statement, well below the maximum number of parameters. */
 const BATCH_ROWS = 1_000;
@@ -31,8 +32,8 @@ export async function storeSkills(
   let [created, updated] = [0, 0];
   // All writers lock the rows in the same order, so that they cannot deadlock.
   const ordered = skills.toSorted((a, b) => (a.source_url < b.source_url ? -1 : 1));
-  for (let start = 0; start < ordered.length; start += BATCH_ROWS) {
-    const changed = await upsertSkills(ctx, pack.organization_id, ordered.slice(start, start + BATCH_ROWS));
+  for (const batch of chunk(ordered, BATCH_ROWS)) {
+    const changed = await upsertSkills(ctx, pack.organization_id, batch);
     created += changed.filter((row) => row.created).length;
     updated += changed.filter((row) => !row.created).length;
   }

@@ -10,6 +10,7 @@ import { findSlackApp, pauseSlackApp, resumeSlackApp, type SlackAppRow, tokenOf 
 import { type MessageName, storeDecisionMessage } from "./decision-messages.ts";
 import { escapeMarkup, MAX_ITEMS, section, type SlackMessage, toSlackMessage } from "./message.ts";
 import { callSlack, SlackError } from "./web-api.ts";
+import { chunk } from "../values/chunk.ts";
 
 /** How many people a job sends to at the same time. */
 const MAX_CONCURRENT = 5;
@@ -48,11 +49,8 @@ export const slackChannel: ChannelKind = {
 function split(due: readonly Due[]): Due[][] {
   const decisions = due.filter(({ approval }) => approval !== null);
   const others = due.filter(({ approval }) => approval === null);
-  return [...inParts(decisions, decisions.length > MAX_APART ? MAX_ITEMS : 1), ...inParts(others, MAX_ITEMS)];
+  return [...chunk(decisions, decisions.length > MAX_APART ? MAX_ITEMS : 1), ...chunk(others, MAX_ITEMS)];
 }
-
-const inParts = (due: readonly Due[], size: number): Due[][] =>
-  Array.from({ length: Math.ceil(due.length / size) }, (_, part) => due.slice(part * size, (part + 1) * size));
 
 const Address = z.object({ team_id: z.string(), user_id: z.string() });
 export type SlackAddress = z.infer<typeof Address>;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Context } from "../context/context.ts";
-import { FetchError, type FetchLimits, type HttpResponse, readBody } from "../context/http-client.ts";
+import { FetchError, type FetchLimits, readBody, retryAfterMs } from "../context/http-client.ts";
 import { ExpectedFailure } from "../values/errors.ts";
 import { truncate } from "../values/text.ts";
 
@@ -110,10 +110,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Returns the wait that Slack asks for, converted from seconds. */
-function retryAfterMs({ headers }: HttpResponse): number | null {
-  const value = headers["retry-after"];
-  return typeof value === "string" && /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : null;
 }

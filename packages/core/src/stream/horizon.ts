@@ -61,7 +61,7 @@ function secondsHeld(ctx: Context, hold: Hold, id: bigint | null): number {
 }
 
 /** The session or prepared transaction that holds the horizon back. A field is null if the service's role may not see it. */
-export interface HorizonHolder {
+interface HorizonHolder {
   pid: number | null;
   application_name: string | null;
   state: string | null;

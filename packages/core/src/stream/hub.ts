@@ -7,6 +7,7 @@ import { catchUp, type Follower, type GrantResult, sendBatch, type ReadBatch } f
 import { createHints } from "./hints.ts";
 import { type Horizon, readHorizon } from "./horizon.ts";
 import { type Batch, readBatch, type Source } from "./source.ts";
+import { chunk } from "../values/chunk.ts";
 import { createLimiter } from "../values/concurrency.ts";
 
 export const POLL_MS = 2_000;
@@ -201,9 +202,6 @@ type Renew = (group: Follower[], source: Source | null, batch: Batch | null) => 
 
 /** Returns the key of a follower's source. Followers without a source form a separate group. */
 const sourceKeyOf = ({ source }: Follower) => source?.key ?? "";
-
-const chunk = <T>(all: T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.slice(n * size, (n + 1) * size));
 
 const minCursor = (group: Follower[]): Cursor =>
   group.map(({ after }) => after).reduce((least, after) => (isAfter(least, after) ? after : least));

@@ -11,7 +11,7 @@ import type { StreamRegistry } from "./registry.ts";
  * How often a process checks whether its streams were replaced. The interval is long, because on AWS each stream has its own
  * process, which sends its own query.
  */
-export const LEASE_CHECK_MS = 5_000;
+const LEASE_CHECK_MS = 5_000;
 /** How long a lease outlives the longest possible stream, so that only leases of crashed processes expire. */
 const GRACE_SECONDS = 30;
 

@@ -38,7 +38,7 @@ export interface ReadWindow {
 }
 
 /** The columns by which a stream orders and filters its rows. */
-export interface StreamColumns {
+interface StreamColumns {
   tx: PgColumn;
   seq: PgColumn;
   /** The column that is compared with `since`. */

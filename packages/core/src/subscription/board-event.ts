@@ -1,5 +1,5 @@
 import { toBoardAlertJobs } from "../alert/board-alerts.ts";
-import type { Actor } from "../context/actor.ts";
+import { authorOf } from "../context/author.ts";
 import type { Context } from "../context/context.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { insertJobs, type NewJob } from "../job/job.ts";
@@ -7,7 +7,11 @@ import type { BoardEvent, NewBoardEvent } from "../context/event-body.ts";
 import { deliveryWrites, storeDeliveries } from "./store.ts";
 
 /** Adds the fields that all events have. */
-function toBoardEvents(ctx: Context, events: readonly NewBoardEvent[], actor = toEventActor(ctx.actor)): BoardEvent[] {
+function toBoardEvents(
+  ctx: Context,
+  events: readonly NewBoardEvent[],
+  actor: BoardEvent["actor"] = authorOf(ctx.actor),
+): BoardEvent[] {
   const occurred_at = ctx.now().toISOString();
   return events.map(({ type, ...event }) => {
     const { organization_id, board_id, ...facts } = event;
@@ -46,12 +50,6 @@ export function insertBoardEvents(ctx: Context, new_events: readonly NewBoardEve
   const events = toBoardEvents(ctx, new_events);
   const jobs = [...toPublishJobs(ctx, events), ...toBoardAlertJobs(events)];
   return [...(jobs.length > 0 ? [insertJobs(ctx, jobs)] : []), ...deliveryWrites(ctx, events)];
-}
-
-function toEventActor(actor: Actor): BoardEvent["actor"] {
-  if (actor.type === "user") return { type: "user", id: actor.user_id };
-  if (actor.type === "agent") return { type: "agent", id: actor.agent_id };
-  return { type: "system", id: null };
 }
 
 /** Publishes an event as it was stored. The jobs for this have no lane, so that a refused event does not block later events. */

@@ -1,5 +1,6 @@
 import { and, eq, ne, sql } from "drizzle-orm";
-import { dailyKey, storeAlerts, toAlertActor } from "../alert/alert-job.ts";
+import { dailyKey, storeAlerts } from "../alert/alert-job.ts";
+import { authorOf } from "../context/author.ts";
 import { recordLateEvent } from "../activity/activity.ts";
 import { type Context, transaction } from "../context/context.ts";
 import type { Alert } from "../context/alert.ts";
@@ -128,7 +129,7 @@ const deadDeliveryAlert = (ctx: Context, { id, organization_id, board_id }: Subs
   task_id: null,
   subject_id: id,
   key: dailyKey(ctx, "delivery.dead", id),
-  actor: toAlertActor(ctx.actor),
+  actor: authorOf(ctx.actor),
 });
 
 /**

@@ -8,7 +8,7 @@ const MAX_STARS = 2;
 const PATTERN = /^[a-z._*]+$/;
 
 /** Returns whether the type of an event matches a pattern, in which `*` matches any characters. */
-export function matchesType(pattern: string, type: string): boolean {
+function matchesType(pattern: string, type: string): boolean {
   const [first = "", ...parts] = pattern.split("*");
   const last = parts.pop();
   if (last === undefined) return type === first;

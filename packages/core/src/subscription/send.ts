@@ -1,5 +1,5 @@
 import type { Context } from "../context/context.ts";
-import { FetchError, type FetchLimits, type HttpResponse } from "../context/http-client.ts";
+import { FetchError, type FetchLimits, type HttpResponse, retryAfterMs } from "../context/http-client.ts";
 import { truncate } from "../values/text.ts";
 import { receiverUrl } from "./address.ts";
 import type { Message } from "./message.ts";
@@ -8,7 +8,7 @@ import { signMessage } from "./secret.ts";
 import type { SubscriptionRow } from "../schema/subscription.sql.ts";
 
 const LIMITS: FetchLimits = { connect_ms: 10_000, total_ms: 15_000, max_bytes: Number.MAX_SAFE_INTEGER };
-export const RESPONSE_CHARS = 1_000;
+const RESPONSE_CHARS = 1_000;
 /** How many bytes of an answer are read. They are enough for the characters that are stored. */
 const RESPONSE_BYTES = 4_096;
 const GONE = 410;
@@ -52,7 +52,7 @@ export async function sendMessage(ctx: Context, subscription: SubscriptionRow, {
     const { status } = answer;
     const response = await readStart(answer);
     const error = status >= 200 && status < 300 ? null : toProblem(status);
-    return finish({ status, response, error, is_gone: status === GONE, retry_after_ms: retryAfterMs(ctx, answer) });
+    return finish({ status, response, error, is_gone: status === GONE, retry_after_ms: askedWaitMs(ctx, answer) });
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;
     return finish({ status: null, response: null, error: `${error.message}.` });
@@ -88,10 +88,9 @@ async function readStart({ body }: HttpResponse): Promise<string> {
  * Returns the wait that the receiver asks for with `retry-after`, which is a number of seconds or a date. Returns null without such
  * a header.
  */
-function retryAfterMs({ now }: Context, { headers }: HttpResponse): number | null {
-  const value = headers["retry-after"];
+function askedWaitMs({ now }: Context, answer: HttpResponse): number | null {
+  const value = answer.headers["retry-after"];
   if (typeof value !== "string" || value.length > 100) return null;
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
-  const time = Date.parse(value);
-  return Number.isNaN(time) ? null : Math.max(0, time - now().getTime());
+  const wait_ms = Date.parse(value) - now().getTime();
+  return retryAfterMs(answer) ?? (Number.isNaN(wait_ms) ? null : Math.max(0, wait_ms));
 }

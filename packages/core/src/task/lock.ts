@@ -24,7 +24,7 @@ interface LockOptions {
   dependents: boolean;
 }
 
-export interface LockedTask {
+interface LockedTask {
   task: TaskRow;
   /** The ids of all locked tasks; null if the dependents are not locked. */
   locked_ids: readonly string[] | null;

@@ -15,7 +15,7 @@ export const toTaskRole = (actor: User | Agent, board: BoardRow): TaskRole =>
   actor.type === "user" ? "user" : actor.is_board_lead && actor.board_id === board.id ? "lead" : "worker";
 
 /** What the rules that choose the assignee after a move need to know. */
-export interface AssigneeInput {
+interface AssigneeInput {
   from: TaskStatus;
   /** The assignee before the move; null if the task is unassigned. */
   current_id: string | null;
@@ -96,7 +96,7 @@ export const NEW_TASK_TIMES: TaskTimes = { in_progress_at: null, last_started_at
 /** Returns whether a task in this state may have unfinished dependencies. */
 export const allowsOpenDependencies = (status: TaskStatus): boolean => status === "inbox" || status === "blocked";
 
-export type BoardRules = Pick<
+type BoardRules = Pick<
   BoardRow,
   | "require_approval_for_done"
   | "require_review_before_done"
@@ -105,7 +105,7 @@ export type BoardRules = Pick<
   | "only_lead_can_change_status"
 >;
 
-export interface GateInput {
+interface GateInput {
   /** Whether a linked approval is pending. */
   pending: boolean;
   /** Whether a linked approval was granted after the task last left `done`. */

@@ -6,9 +6,10 @@ import { toUnassignEffects, type UnassignedTask } from "./effects.ts";
 import { lostLease } from "./lease/lease-state.ts";
 import { storeEffects } from "./store-effects.ts";
 import { tasks } from "../schema/task.sql.ts";
+import { chunk } from "../values/chunk.ts";
 
 /** The boards on which a moved agent keeps its tasks: one board, or all boards of a gateway. */
-export type AgentScope = { board_id: string } | { gateway_id: string };
+type AgentScope = { board_id: string } | { gateway_id: string };
 
 /** The maximum number of tasks whose effects one statement writes, because PostgreSQL limits the parameters of a statement. */
 const BATCH_SIZE = 1_000;
@@ -44,6 +45,5 @@ export async function unassignAgent(
       from locked where task.id = locked.id)
     select id, board_id, title, status as from_status from locked order by created_at, id`);
   const unassigned = rowsOf<UnassignedTask>(found);
-  for (let start = 0; start < unassigned.length; start += BATCH_SIZE)
-    await storeEffects(ctx, toUnassignEffects(ctx.actor, agent, unassigned.slice(start, start + BATCH_SIZE)));
+  for (const batch of chunk(unassigned, BATCH_SIZE)) await storeEffects(ctx, toUnassignEffects(ctx.actor, agent, batch));
 }

@@ -58,7 +58,7 @@ export async function listAgentsToRead(ctx: Context): Promise<AgentToRead[]> {
   return rowsOf<AgentToRead>(found);
 }
 
-export interface UsageReading {
+interface UsageReading {
   agent: Agent & { openclaw_session_id: string };
   /** The first day to ask the host for. */
   since: string;

@@ -1,5 +1,5 @@
 /** Lets callers with the same key share a call of `read`. */
-export interface Coalescer<T> {
+interface Coalescer<T> {
   run(key: string, read: () => Promise<T>): Promise<T>;
 }
 

@@ -1,4 +1,4 @@
-export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
+type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Runs at most `maxConcurrent` pieces of work at a time. The others wait in the order in which they arrived. */
 export function createLimiter(maxConcurrent: number): Limiter {
@@ -14,6 +14,29 @@ export function createLimiter(maxConcurrent: number): Limiter {
       const next = waiting.shift();
       if (next) next();
       else running--;
+    }
+  };
+}
+
+/** Runs work under a key, such as the id of an organization. */
+type KeyedLimiter = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+/**
+ * Runs at most `maxConcurrent` pieces of work at a time for each key. Before a piece is accepted, `requireRoom` gets the number of
+ * pieces of its key that run or wait, and may throw.
+ */
+export function createKeyedLimiter(maxConcurrent: number, requireRoom: (pending: number) => void = () => {}): KeyedLimiter {
+  const limiters = new Map<string, { run: Limiter; pending: number }>();
+  return async (key, work) => {
+    const own = limiters.get(key) ?? { run: createLimiter(maxConcurrent), pending: 0 };
+    requireRoom(own.pending);
+    limiters.set(key, own);
+    own.pending += 1;
+    try {
+      return await own.run(work);
+    } finally {
+      own.pending -= 1;
+      if (own.pending === 0) limiters.delete(key);
     }
   };
 }

@@ -20,7 +20,7 @@ export type ErrorKind =
   | "body_storage_unavailable"
   | "secret_unreadable";
 
-export interface ErrorExtra {
+interface ErrorExtra {
   /** More keys for the detail object of the response, next to `message`, such as missing_task_ids. */
   fields?: Record<string, unknown>;
   /** For a 403 to an agent, the error code to use instead of `forbidden`. */
@@ -98,6 +98,12 @@ export class InvalidInput extends Error {
     this.name = "InvalidInput";
     this.problems = problems;
   }
+}
+
+/** Returns an error that callers may see. Throws any other error. */
+export function requireDomainError(error: unknown): DomainError {
+  if (error instanceof DomainError) return error;
+  throw error;
 }
 
 export const notFound = () => new DomainError("not_found", "Not Found");

@@ -15,7 +15,7 @@ export const refusalKey = (webhook_id: string, address: string): string => `${we
 const REFUSALS_LIMIT = "webhook_refusals_per_minute";
 
 /** The data that determine whether a post is accepted. */
-export interface Admission {
+interface Admission {
   webhook_id: string;
   source: SourceName;
   /** Empty if the webhook accepts unsigned posts. */

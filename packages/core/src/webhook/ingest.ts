@@ -30,7 +30,7 @@ import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts
 import { prepareRowInsert } from "../db/prepared-write.ts";
 
 /** A request to a webhook, before any check. */
-export interface WebhookRequest {
+interface WebhookRequest {
   board_id: string;
   webhook_id: string;
   headers: Headers;
@@ -53,7 +53,7 @@ export const WebhookChallenge = lazyObject(() => ({
 export type WebhookChallenge = z.infer<typeof WebhookChallenge>;
 
 /** The answer to a post: a payload that was stored now or by an earlier delivery, or the response to a challenge. */
-export type IngestResult = { accepted: WebhookAccepted; is_repeat: boolean } | WebhookChallenge;
+type IngestResult = { accepted: WebhookAccepted; is_repeat: boolean } | WebhookChallenge;
 
 /**
  * Accepts a request to a webhook. The order of the steps matters (docs/reference/webhooks.md#ingestion). After all checks, one

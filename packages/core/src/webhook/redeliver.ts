@@ -12,6 +12,7 @@ import { InstantInput, lazyObject } from "../values/wire.ts";
 import { deliveryStatus, isNotifyJob } from "./delivery.ts";
 import { isTargetCandidate, targetFirst } from "./target.ts";
 import { board_webhook_payloads, board_webhooks } from "../schema/webhook.sql.ts";
+import { chunk } from "../values/chunk.ts";
 
 /** The maximum number of payloads that one request redelivers. */
 const MAX_PAYLOADS = 10_000;
@@ -89,8 +90,7 @@ export function redeliverPayloads(
     const ids = payloads
       .filter(({ job_status, notify_job_id }) => job_status !== "dead" || removed.has(notify_job_id!))
       .map(({ id }) => id);
-    for (let start = 0; start < ids.length; start += BATCH_SIZE)
-      await enqueueRedeliveries(ctx, owner, ids.slice(start, start + BATCH_SIZE));
+    for (const batch of chunk(ids, BATCH_SIZE)) await enqueueRedeliveries(ctx, owner, batch);
     return { ok: true, redelivered: ids.length, has_more: found.length > MAX_PAYLOADS };
   });
 }

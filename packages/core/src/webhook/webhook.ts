@@ -21,7 +21,7 @@ import { listOf } from "../lists/list.ts";
 import { filterBy } from "../lists/filter.ts";
 import { recordAudit } from "../audit/record.ts";
 
-export type WebhookRow = typeof board_webhooks.$inferSelect;
+type WebhookRow = typeof board_webhooks.$inferSelect;
 
 const MAX_DESCRIPTION = 10_000;
 const MAX_EVENT_TYPES = 100;

@@ -14,7 +14,7 @@ import type { Platform } from "./settings.ts";
 
 const CHECK = "database";
 
-export interface OpenedDatabase {
+interface OpenedDatabase {
   database: Database;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ const unreachableFinding = (error: unknown) =>
     "Check host, port, user, password and name in DATABASE_URL, and that the server is up.",
   );
 
-export interface DatabaseReport {
+interface DatabaseReport {
   findings: Finding[];
   /** Whether the tables of this version exist. */
   readable: boolean;

@@ -8,7 +8,7 @@ import { toGatewayMessage } from "../wire/failure.ts";
 import { catchGatewayError } from "../wire/gateway-error.ts";
 
 /** How the outcome of a message is recorded and reported. */
-export interface DispatchReport {
+interface DispatchReport {
   sent: EventType;
   failed: EventType;
   /** What was sent, such as "Nudge to Ann". */

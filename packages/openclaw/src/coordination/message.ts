@@ -16,7 +16,7 @@ interface AgentMessage {
   reply_source: string;
 }
 
-export type LeadMessageKind = "question" | "handoff";
+type LeadMessageKind = "question" | "handoff";
 
 const HEADERS = { question: "GATEWAY MAIN QUESTION", handoff: "GATEWAY MAIN HANDOFF" } as const;
 

@@ -14,7 +14,7 @@ const POLL_MS = 100;
 /** How long the release is tried again while the database is unavailable. All other writers would wait until the lock expires. */
 const RELEASE_MS = 2_000;
 
-export interface ConfigLock {
+interface ConfigLock {
   /**
    * Releases the lock. The next holder starts `spacing_ms` later. Never rejects, because a lock that cannot be released expires.
    */

@@ -5,7 +5,7 @@ import { GatewayError } from "../wire/gateway-error.ts";
 import { lazyObject } from "@board/core/values/wire";
 
 /** The only settings that this service writes for its agents in a host's configuration. */
-export interface EntrySettings {
+interface EntrySettings {
   workspace?: string;
   heartbeat?: Record<string, unknown>;
 }
@@ -23,7 +23,7 @@ const HostConfig = lazyObject(() => ({
     .transform((hash) => hash || null),
   config: z.record(z.string(), z.unknown()),
 }));
-export type HostConfig = z.infer<typeof HostConfig>;
+type HostConfig = z.infer<typeof HostConfig>;
 
 /** Parses the response to config.get. Throws if it has no configuration, because a patch would then replace all agents. */
 export function toHostConfig(payload: unknown): HostConfig {

@@ -37,7 +37,7 @@ const MIN_CONNECT_MS = 1_000;
 const CONFIG_WRITES = new Set(["agents.create", "agents.update", "agents.delete", "config.patch"]);
 
 /** The gateway whose host is opened. A cleanup job may use it after the gateway's row was deleted. */
-export interface HostRef {
+interface HostRef {
   id: string;
   target: GatewayTarget;
 }

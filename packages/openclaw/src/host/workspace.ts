@@ -10,7 +10,7 @@ const BOOTSTRAP = "BOOTSTRAP.md";
 const REQUIRED_LEAD_FILES = ["AGENTS.md", "ROLES.md"];
 const REQUIRED_REFUSED = "Gateway rejected required lead workspace files as unsupported";
 
-export interface WriteFilesResult {
+interface WriteFilesResult {
   /** How many files were written to the host. */
   files_written: number;
   /** One warning for each file whose content is now in another file. */

@@ -36,7 +36,7 @@ interface FilesOptions {
   skip_tools: boolean;
 }
 
-export interface PlacementOptions extends Omit<FilesOptions, "auth_token" | "new_token" | "skip_tools"> {
+interface PlacementOptions extends Omit<FilesOptions, "auth_token" | "new_token" | "skip_tools"> {
   /** Creates the host entry when it is missing. */
   create: boolean;
   /** The host entries from an earlier listing. Without them, the entries are listed again. */
@@ -56,7 +56,7 @@ export interface PlacementToken {
 }
 
 /** `files` is null when nothing was written. `problem` then says why. */
-export type PlacementResult = { files: FilesResult; problem: string | null } | { files: null; problem: string };
+type PlacementResult = { files: FilesResult; problem: string | null } | { files: null; problem: string };
 
 /**
  * Ensures that the host has an agent's entry, finds its token and writes its files. Every step checks what the host already has, so

@@ -11,7 +11,7 @@ import { placeOnHost, type PlacementToken } from "../provisioning/write-files.ts
 import { toFailedOutcome, type AgentSyncOutcome } from "./agent-results.ts";
 import type { SyncQuery } from "./result.ts";
 
-export interface SyncAgentInput {
+interface SyncAgentInput {
   query: SyncQuery;
   /** The new token that was chosen when the run started; null when the agent keeps its token. */
   token: string | null;

@@ -75,7 +75,7 @@ export const TemplateSyncRun = lazyObject(() => ({
 export type TemplateSyncRun = z.infer<typeof TemplateSyncRun>;
 
 /** The agent that an error concerns. */
-export type SyncSubject = { agent_id: string | null; agent_name: string; board_id: string | null };
+type SyncSubject = { agent_id: string | null; agent_name: string; board_id: string | null };
 
 export const toSyncError = (error: string, subject: SyncSubject | null = null): SyncError => ({
   agent_id: subject?.agent_id ?? null,

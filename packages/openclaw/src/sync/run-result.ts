@@ -2,7 +2,7 @@ import { type TemplateSyncResult, type TemplateSyncRun, toSyncError } from "./re
 import type { RunAgentRow, RunRow } from "./run.ts";
 
 /** The fields of a run that its result shows, apart from its agents. */
-export type RunSummary = Pick<RunRow, "gateway_id" | "options" | "errors" | "warnings">;
+type RunSummary = Pick<RunRow, "gateway_id" | "options" | "errors" | "warnings">;
 
 /** Returns the result of a run so far. Errors and warnings of agents come first, in the order of the agents. */
 export function toResult(

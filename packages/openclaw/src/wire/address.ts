@@ -1,7 +1,7 @@
-import { isIP } from "node:net";
 import {
   type Address,
   type AddressRules,
+  addressesOf,
   isAllowedPrivately,
   isNamedIn,
   isPublicAddress,
@@ -26,14 +26,12 @@ export async function resolveHost(
   organization_id?: string,
 ): Promise<Address[]> {
   const hostname = normalizeHost(url.hostname);
-  const literal = isIP(hostname);
   // The operating system looks up only names that the operator has allowed, because each such look-up blocks a thread.
   const asks_system = isNamedIn(hostname, rules);
-  const addresses =
-    literal === 0 ? await resolve(hostname, { organization_id, asks_system }) : [{ address: hostname, family: literal }];
+  const addresses = await addressesOf(hostname, resolve, { organization_id, asks_system });
   const refused = addresses.some(({ address }) => !isPublicAddress(address) && !isAllowedPrivately(hostname, address, rules));
   if (refused) throw new GatewayError("Gateway host is not allowed.", { refused_address: true, retryable: false });
-  return addresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+  return addresses;
 }
 
 /**

@@ -14,7 +14,7 @@ import { type ConnectMode, createConnectParams, normalizeToken, toDialUrl, toHel
  * Times in milliseconds. `connect` covers the time from name resolution to the accepted upgrade, and `handshake` the time after
  * that until the hello.
  */
-export interface ConnectionTimeouts {
+interface ConnectionTimeouts {
   connect: number;
   challenge: number;
   handshake: number;

@@ -4,7 +4,7 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sig
  * What a device signs when it connects. The text contains the token, so one signature proves that it has both the key and the
  * token.
  */
-export interface DeviceClaim {
+interface DeviceClaim {
   client_id: string;
   client_mode: string;
   role: string;

@@ -1,5 +1,5 @@
 /** The members of a frame that identify it, read without parsing the frame. */
-export interface FrameHead {
+interface FrameHead {
   type: string | null;
   event: string | null;
   id: string | null;

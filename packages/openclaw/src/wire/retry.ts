@@ -16,7 +16,7 @@ export const INTERACTIVE_RETRY: RetryPolicy = { total_ms: 45_000, first_ms: 500,
 /** The policy for template sync and provisioning. Callers lower `total_ms` to the time that they have left. */
 export const SYNC_RETRY: RetryPolicy = { total_ms: 600_000, first_ms: 750, max_ms: 30_000, jitter: 0.2 };
 
-export interface RetryOptions {
+interface RetryOptions {
   /** Names the work in the error text when the budget is used up. */
   step?: string;
   signal?: AbortSignal;

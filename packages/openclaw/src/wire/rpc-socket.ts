@@ -19,13 +19,13 @@ export interface RpcSocket {
   close(error: GatewayError): void;
 }
 
-export interface Challenge {
+interface Challenge {
   nonce: string | null;
   /** The host's time in milliseconds. */
   ts: number | null;
 }
 
-export interface RpcSocketEvents {
+interface RpcSocketEvents {
   onEvent(name: string): void;
   /** Called once. */
   onClosed(error: GatewayError): void;

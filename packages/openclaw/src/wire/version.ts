@@ -3,7 +3,7 @@ import { cleanText } from "./failure.ts";
 import { asRecord } from "./frame.ts";
 
 /** A host's calendar version: `YYYY.M.D` with an optional `-REV`. Numbers may be padded with zeros. */
-export interface CalVer {
+interface CalVer {
   year: number;
   month: number;
   day: number;

@@ -15,7 +15,7 @@ const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 
 /** A step as it is stored. Its number is left out, because the position of the step determines it. */
-export type PackedStep = Omit<Step, "n">;
+type PackedStep = Omit<Step, "n">;
 
 /** A step as JSON, with its texts and lists cut. */
 export interface PreparedStep {

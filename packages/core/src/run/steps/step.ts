@@ -74,7 +74,7 @@ const fieldsOf = (form: Form) => ({
   log: { stream: z.string().describe("Where the text came from, such as `stderr`."), text },
 });
 
-export type StepKind = keyof ReturnType<typeof fieldsOf>;
+type StepKind = keyof ReturnType<typeof fieldsOf>;
 export const STEP_KINDS = ["message", "thought", "tool_call", "plan", "permission", "usage", "log"] as const satisfies StepKind[];
 
 /** Returns a schema for every kind of step. `shape` adds fields to all kinds. */

@@ -12,7 +12,7 @@ import { pack, prepareStep, type PreparedStep } from "./pack.ts";
 import type { PostSteps, StoredSteps } from "./step.ts";
 
 /** Limits for the stored steps of one run. A runaway agent reaches them in minutes, while long work stays far below. */
-export const RUN_LIMITS = { steps: 100_000, bytes: 52_428_800 };
+const RUN_LIMITS = { steps: 100_000, bytes: 52_428_800 };
 /** Requests of one run conflict only if a client repeats a request that is still running. */
 const MAX_ATTEMPTS = 5;
 

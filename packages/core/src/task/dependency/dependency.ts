@@ -8,7 +8,7 @@ import { task_dependencies } from "../../schema/task-dependency.sql.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
 /** The result of checking the dependencies of a request (docs/reference/tasks.md#dependencies). */
-export interface RequestedDependencies {
+interface RequestedDependencies {
   error: DomainError | null;
   /** Dependencies that are not done. */
   open_ids: string[];

@@ -13,7 +13,7 @@ import { type MatchResults, readMatchResult } from "./match-patterns.ts";
 import { tasks } from "../../schema/task.sql.ts";
 
 /** A value to write. Null is stored as well: the field is then empty, even if it has a default. */
-export interface FieldChange {
+interface FieldChange {
   definition_id: string;
   value: unknown;
 }

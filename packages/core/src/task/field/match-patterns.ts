@@ -14,7 +14,7 @@ const TASK_BUDGET = 20_000_000;
 const MAX_ATTEMPTS = 5;
 
 /** The pattern that a value was compared with, and why the value does not match the pattern (null if it does). */
-export interface MatchResult {
+interface MatchResult {
   validation_regex: string;
   reason: string | null;
 }

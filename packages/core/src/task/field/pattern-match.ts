@@ -1,6 +1,6 @@
 import { setImmediate as yieldToOthers, setTimeout as pause } from "node:timers/promises";
 import { memoPerApp } from "../../context/app-memo.ts";
-import { createLimiter, type Limiter } from "../../values/concurrency.ts";
+import { createKeyedLimiter, createLimiter } from "../../values/concurrency.ts";
 import type { Context } from "../../context/context.ts";
 import { DomainError } from "../../values/errors.ts";
 
@@ -28,7 +28,9 @@ export function createPatternMatcher(ctx: Context, organization_id: string, budg
   const compiled = new Map<string, ReturnType<typeof compilePattern>>();
   let left = budget;
   return async (source, text) => {
-    const pattern = await (compiled.get(source) ?? remember(compiled, source, compilePattern(source)));
+    const compiling = compiled.get(source) ?? compilePattern(source);
+    compiled.set(source, compiling);
+    const pattern = await compiling;
     const steps = text.length * pattern.instructions;
     if (steps > MAX_STEPS) return "is too long for its validation_regex";
     left -= steps;
@@ -59,42 +61,28 @@ async function compilePattern(source: string): Promise<{ instructions: number; m
   return { instructions, matches: (text) => pattern.matches(text) };
 }
 
-function remember<K, V>(map: Map<K, V>, key: K, value: V): V {
-  map.set(key, value);
-  return value;
+function requireRoom(pending: number): void {
+  if (pending < MAX_WAITING) return;
+  throw new DomainError("limited", "Too many values are being matched against patterns of this organization.", {
+    retry_after_seconds: RETRY_AFTER_SECONDS,
+  });
 }
 
-interface Queue {
-  run: Limiter;
-  waiting: number;
-}
-
-const queuesOf = memoPerApp(() => ({ all: createLimiter(1), of: new Map<string, Queue>() }));
+const queuesOf = memoPerApp(() => ({ all: createLimiter(1), ofOrganization: createKeyedLimiter(1, requireRoom) }));
 
 /**
  * Runs slow matches one at a time, alternating between organizations. After each match, it pauses for as long as the match took, so
  * that at least half of the process's time is free for other requests.
  */
-async function takeTurn(ctx: Context, organization_id: string, match: () => boolean): Promise<boolean> {
+function takeTurn(ctx: Context, organization_id: string, match: () => boolean): Promise<boolean> {
   const queues = queuesOf(ctx);
-  const own = queues.of.get(organization_id) ?? remember(queues.of, organization_id, { run: createLimiter(1), waiting: 0 });
-  if (own.waiting >= MAX_WAITING)
-    throw new DomainError("limited", "Too many values are being matched against patterns of this organization.", {
-      retry_after_seconds: RETRY_AFTER_SECONDS,
-    });
-  own.waiting += 1;
-  try {
-    return await own.run(() =>
-      queues.all(async () => {
-        await yieldToOthers();
-        const start = performance.now();
-        const result = match();
-        await pause(performance.now() - start);
-        return result;
-      }),
-    );
-  } finally {
-    own.waiting -= 1;
-    if (own.waiting === 0) queues.of.delete(organization_id);
-  }
+  return queues.ofOrganization(organization_id, () =>
+    queues.all(async () => {
+      await yieldToOthers();
+      const start = performance.now();
+      const result = match();
+      await pause(performance.now() - start);
+      return result;
+    }),
+  );
 }

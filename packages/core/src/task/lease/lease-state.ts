@@ -34,10 +34,7 @@ interface LeaseChange {
   now: Date;
 }
 
-export type LeaseState = Pick<
-  TaskRow,
-  "lease_expires_at" | "lease_seconds" | "lease_fence" | "lease_was_free" | "lease_expiries"
->;
+type LeaseState = Pick<TaskRow, "lease_expires_at" | "lease_seconds" | "lease_fence" | "lease_was_free" | "lease_expiries">;
 
 const NO_LEASE = { lease_expires_at: null, lease_seconds: null, lease_was_free: false };
 

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** A signature in the headers, before it is compared with the body. */
-export interface PresentedSignature {
+interface PresentedSignature {
   /** Whether the signature of the raw body was made with this secret. Compares in constant time. */
   matches(secret: string, body: Uint8Array): boolean;
   /** When the sender signed, in milliseconds. NaN if there is no valid time; undefined for schemes without a time. */
