@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, sql, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../context/actor.ts";
+import { type Admin, admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { actingFor } from "../db/change-actor.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
@@ -13,7 +13,7 @@ import { Id, Instant, NonEmpty, valueError, lazyObject } from "../values/wire.ts
 import { AccessFields, requireBoards } from "./member-access.ts";
 import { organization_invite_board_access, organization_invites } from "../schema/invite.sql.ts";
 import { enqueue } from "../job/job.ts";
-import { lockOrganization } from "./lock.ts";
+import { lockOrganizationAs } from "./lock.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { listOf } from "../lists/list.ts";
@@ -83,7 +83,7 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
   const { organization_id } = active;
   const { board_access, ...values } = input;
   return transaction(ctx, async (ctx) => {
-    await lockOrganization(ctx, organization_id);
+    await lockOrganizationAs(ctx, admin);
     await requireBoards(ctx, organization_id, board_access);
     await requireNotMember(ctx, organization_id, input.invited_email);
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
