@@ -9,16 +9,16 @@ import { withActiveOrganization } from "@board/core/organization/active-organiza
 import { acceptInvite } from "@board/core/organization/accept-invite";
 import { findOpenInvite } from "@board/core/organization/invite";
 import { type Identity, LOCAL_IDENTITY } from "@board/core/organization/identity";
-import { readIdentityForLink, recordOwnerLink } from "@board/core/organization/member-identity";
+import { readIdentityForLink, recordOwnerLink, requireLinkAllowed } from "@board/core/organization/member-identity";
 import { sendAccountMail } from "@board/core/mail/account-mail";
-import { notFound } from "@board/core/values/errors";
+import { DomainError, notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import { and, arrayOverlaps, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { toRefusal } from "./api-error.ts";
 import { ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { isDuplicate } from "./duplicate.ts";
-import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
+import { LINK_HOURS, mintLinkToken, type StoredLink, toIdentifier, toLinkValue } from "./link.ts";
 import { answerMailLink, MAIL_LINK_PATH } from "./mail-link.ts";
 import { ACCESS_PREFIX, mcpResources, toStored } from "./oauth.ts";
 import { oauthAccessToken } from "./oauth-tables.sql.ts";
@@ -96,7 +96,17 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const { issuer, subject } = await readIdentityForLink({ ...ctx, actor: { ...ctx.actor, active } }, member_id);
       const account = await findAccount(and(eq(tables.user.issuer, issuer), eq(tables.user.subject, subject))!);
       if (!account) throw notFound();
-      return createLink(account.id);
+      const made_for = { organization_id: active.organization_id, member_id, maker_user_id: ctx.actor.user_id };
+      return createLink(account.id, made_for);
+    },
+    async isLinkAllowed({ made_for }) {
+      try {
+        if (made_for) await requireLinkAllowed(createContext(), made_for);
+        return true;
+      } catch (error) {
+        if (error instanceof DomainError) return false;
+        throw error;
+      }
     },
     async audit(id, action, after = null) {
       const account = await findAccount(eq(tables.user.id, id));
@@ -135,11 +145,15 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
   }
 
   /** Creates a link with which somebody can sign in to this account once. */
-  async function createLink(account_id: string): Promise<string> {
+  async function createLink(account_id: string, made_for: StoredLink["made_for"] = null): Promise<string> {
     const { internalAdapter } = await auth.$context;
     const token = mintLinkToken();
     const expiresAt = addMs(createContext().now(), (LINK_HOURS / 24) * DAY_MS);
-    await internalAdapter.createVerificationValue({ identifier: toIdentifier(token), value: account_id, expiresAt });
+    await internalAdapter.createVerificationValue({
+      identifier: toIdentifier(token),
+      value: toLinkValue({ account_id, made_for }),
+      expiresAt,
+    });
     return token;
   }
 

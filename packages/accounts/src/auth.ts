@@ -15,6 +15,7 @@ import { connection, type Connections } from "./connection-plugin.ts";
 import { emailLink } from "./email-plugin.ts";
 import { type Invites, invitation } from "./invite-plugin.ts";
 import { ACCOUNTS_ISSUER } from "./issuer.ts";
+import type { StoredLink } from "./link.ts";
 import { accessLink } from "./link-plugin.ts";
 import { type CreateMemberLink, memberLink } from "./member-link-plugin.ts";
 import { oauthPlugins } from "./oauth.ts";
@@ -58,6 +59,8 @@ export interface AccountsOptions {
   attempts: Attempts;
   connections: Connections;
   createMemberLink: CreateMemberLink;
+  /** Returns whether the person who made a link might still make it. */
+  isLinkAllowed(link: StoredLink): Promise<boolean>;
   audit: AuditAccount;
 }
 
@@ -78,7 +81,7 @@ export type Auth = ReturnType<typeof createAuth>;
 
 /** Creates the sign-in of people with better-auth. Accounts are created by invites, so nobody can sign up. */
 export function createAuth(options: AccountsOptions) {
-  const { settings, db, http, sendMail, invites, attempts, connections, createMemberLink, audit } = options;
+  const { settings, db, http, sendMail, invites, attempts, connections, createMemberLink, isLinkAllowed, audit } = options;
   const { github, google } = settings.auth;
   const origin = new URL(settings.service_url).origin;
   return betterAuth({
@@ -117,7 +120,7 @@ export function createAuth(options: AccountsOptions) {
     // A different e-mail address is allowed, because only a signed-in person can link an external account to their own.
     account: { accountLinking: { enabled: true, trustedProviders: [], allowDifferentEmails: true } },
     plugins: [
-      accessLink(),
+      accessLink(isLinkAllowed),
       invitation(invites),
       memberLink(createMemberLink),
       firstPassword(),
