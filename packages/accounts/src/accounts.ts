@@ -16,13 +16,14 @@ import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import { and, arrayOverlaps, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { toRefusal } from "./api-error.ts";
-import { ADDRESS_HEADER, createAuth } from "./auth.ts";
+import { type AccountsOptions, ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { isDuplicate } from "./duplicate.ts";
 import { LINK_HOURS, mintLinkToken, type StoredLink, toIdentifier, toLinkValue } from "./link.ts";
 import { answerMailLink, MAIL_LINK_PATH } from "./mail-link.ts";
 import { ACCESS_PREFIX, mcpResources, toStored } from "./oauth.ts";
 import { oauthAccessToken } from "./oauth-tables.sql.ts";
 import { createRowRemover } from "./old-rows.ts";
+import { createOpener } from "./opened-auth.ts";
 import { isServed } from "./served-paths.ts";
 import { SESSION_PREFIX } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
@@ -55,7 +56,7 @@ const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): I
 /** Opens the accounts of people in this service. `openContext` creates a context for work outside of a request. */
 export function openAccounts(settings: Settings, openContext: () => Context) {
   requireAccountsMode(settings);
-  const { db, mail, http } = openContext();
+  const { db, mail } = openContext();
   // The library does not pass its callbacks the context of the request, which the audit log and jobs need.
   const requests = new AsyncLocalStorage<Context>();
   const createContext = (): Context => requests.getStore() ?? openContext();
@@ -63,10 +64,10 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     const ctx = createContext();
     return { ...ctx, actor: await resolveUser(ctx, toIdentity(account)) };
   };
-  const auth = createAuth({
+  const options: AccountsOptions = {
     settings,
     db,
-    http,
+    currentContext: createContext,
     sendMail: mail
       ? async (account_id, letter) => {
           const ctx = await withActiveOrganization(await resolve((await findAccount(eq(tables.user.id, account_id)))!));
@@ -117,7 +118,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const target = { id: ctx.actor.user_id, name: account.name };
       await recordAudit(ctx, action, { organization_id: active.organization_id, target, after });
     },
-  });
+  };
+  const openAuth = createOpener(() => createAuth(options));
 
   async function findAccount(condition: SQL): Promise<Account | null> {
     const [row] = await db.select().from(tables.user).where(condition);
@@ -131,7 +133,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
    * sign in to the account before its link was used.
    */
   async function ensureOwner(): Promise<Account> {
-    const { internalAdapter } = await auth.$context;
+    const { internalAdapter } = await (await openAuth()).$context;
     const existing = await findAccount(isOwner);
     if (existing) return existing;
     const { issuer, subject } = LOCAL_IDENTITY;
@@ -146,7 +148,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
 
   /** Creates a link with which somebody can sign in to this account once. */
   async function createLink(account_id: string, made_for: StoredLink["made_for"] = null): Promise<string> {
-    const { internalAdapter } = await auth.$context;
+    const { internalAdapter } = await (await openAuth()).$context;
     const token = mintLinkToken();
     const expiresAt = addMs(createContext().now(), (LINK_HOURS / 24) * DAY_MS);
     await internalAdapter.createVerificationValue({
@@ -165,12 +167,12 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
    * carry a renewed cookie.
    */
   async function findSession(cookie: string, disableRefresh: boolean) {
-    const found = await auth.api.getSession({ headers: new Headers({ cookie }), query: { disableRefresh } });
+    const found = await (await openAuth()).api.getSession({ headers: new Headers({ cookie }), query: { disableRefresh } });
     return found && { identity: toIdentity(found.user as unknown as Account), expires_at: found.session.expiresAt };
   }
 
   const toCookie = async (token: string): Promise<string> =>
-    `${(await auth.$context).authCookies.sessionToken.name}=${token.slice(SESSION_PREFIX.length)}`;
+    `${(await (await openAuth()).$context).authCookies.sessionToken.name}=${token.slice(SESSION_PREFIX.length)}`;
 
   /**
    * Moves the command line's session from its bearer token to a cookie, where the library expects it. The library also checks the
@@ -214,8 +216,9 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const headers = await withSession(new Headers(request.headers));
       headers.set(ADDRESS_HEADER, ctx.client?.address ?? "");
       const received = new Request(request, { headers });
+      const { handler } = await openAuth();
       const answer = await requests.run(ctx, () =>
-        pathname === MAIL_LINK_PATH ? answerMailLink(received, auth.handler) : auth.handler(received),
+        pathname === MAIL_LINK_PATH ? answerMailLink(received, handler) : handler(received),
       );
       // Only POST requests add rows, so only they have to remove outdated rows.
       if (request.method === "POST") await removeOldRows();
