@@ -10,7 +10,7 @@ import { acceptInvite } from "@board/core/organization/accept-invite";
 import { findOpenInvite } from "@board/core/organization/invite";
 import { type Identity, LOCAL_IDENTITY } from "@board/core/organization/identity";
 import { readIdentityForLink, recordOwnerLink, requireLinkAllowed } from "@board/core/organization/member-identity";
-import { sendAccountMail } from "@board/core/mail/account-mail";
+import { countMailTo, sendAccountMail } from "@board/core/mail/account-mail";
 import { DomainError, notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
@@ -82,7 +82,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     attempts: {
       count: (email) => countRequest(createContext(), "auth_failures_per_minute", ATTEMPTS, toKey(email)),
       forget: (email) => decrementCounter(createContext(), ATTEMPTS, toKey(email)),
-      countMail: (email) => countRequest(createContext(), "auth_failures_per_minute", MAILS, toKey(email.toLowerCase())),
+      countMail: (email) => countMailTo(createContext(), email),
     },
     connections: {
       async create(account_id, connection) {
@@ -267,9 +267,8 @@ function requireAccountsMode(settings: Settings): asserts settings is AccountsSe
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
-/** The scopes of the rate counters. Within them, the counters are keyed by a digest of the e-mail address. */
+/** The scope of the rate counters. Within it, the counters are keyed by a digest of the e-mail address. */
 const ATTEMPTS = "sign-in";
-const MAILS = "account-mail";
 const toKey = (email: string) => digest(email).toString("base64url");
 
 const digest = (token: string) => createHash("sha256").update(token).digest();

@@ -13,6 +13,7 @@ import { Id, Instant, NonEmpty, valueError, lazyObject } from "../values/wire.ts
 import { AccessFields, requireBoards } from "./member-access.ts";
 import { organization_invite_board_access, organization_invites } from "../schema/invite.sql.ts";
 import { enqueue } from "../job/job.ts";
+import { countMailTo } from "../mail/account-mail.ts";
 import { lockOrganizationAs } from "./lock.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
@@ -78,9 +79,12 @@ export function listInvites(ctx: Context<Admin>, query: PageQuery): Promise<Page
 }
 
 /** Invites the person who signs in with this e-mail address. An address has at most one open invite. */
-export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<Invite> {
+export async function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<Invite> {
   const { active, user_id } = ctx.actor;
   const { organization_id } = active;
+  // The link of an invite can create an account only in accounts mode.
+  const isMailed = ctx.settings.mail !== null && ctx.settings.auth.mode === "accounts";
+  if (isMailed) await countMailTo(ctx, input.invited_email);
   const { board_access, ...values } = input;
   return transaction(ctx, async (ctx) => {
     await lockOrganizationAs(ctx, admin);
@@ -106,9 +110,7 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
         .values(board_access.map((grant) => ({ ...grant, organization_invite_id: row!.id })));
     const target = { id: row!.id, name: row!.invited_email };
     await recordAudit(ctx, "invite.created", { organization_id, target, after: input });
-    // The link of an invite can create an account only in accounts mode.
-    if (ctx.settings.mail && ctx.settings.auth.mode === "accounts")
-      await enqueue(ctx, "invite.mail", { invite_id: row!.id }, { organization_id });
+    if (isMailed) await enqueue(ctx, "invite.mail", { invite_id: row!.id }, { organization_id });
     return toInvite(ctx, row!);
   });
 }
