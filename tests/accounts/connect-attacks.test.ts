@@ -171,6 +171,26 @@ test("a code works once, and a second use ends the tokens of the first", async (
   expect(refreshed.body.error).toBe("invalid_grant");
 });
 
+test("of several exchanges of one code at the same time, at most one gets tokens", async () => {
+  const program = await begin();
+  const answer = await agree(owner, program.authorization!);
+  const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(program, answer)));
+  expect(answers.filter(({ body }) => "access_token" in body).length).toBeLessThanOrEqual(1);
+  expect(answers.every(({ status }) => status < 500)).toBe(true);
+});
+
+test("of several requests for the tokens of a device at the same time, one gets tokens", async () => {
+  const client_id = await registerDevice();
+  const { body: code } = await post("/device/code", { client_id, scope: "read", resource: `${ORIGIN}/mcp` });
+  await owner.send("GET", `/api/auth/device?user_code=${code.user_code}`);
+  await owner.send("POST", "/api/auth/device/approve", { userCode: code.user_code });
+  const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+  const poll = () => post("/oauth2/token", { grant_type, client_id, device_code: code.device_code });
+  const answers = await Promise.all(Array.from({ length: 4 }, poll));
+  expect(answers.filter(({ body }) => "access_token" in body)).toHaveLength(1);
+  expect(answers.every(({ status }) => status < 500)).toBe(true);
+});
+
 test("a refresh token that was replaced ends the whole connection when it is used again", async () => {
   const program = start();
   await connect(program, owner);

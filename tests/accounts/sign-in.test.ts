@@ -21,6 +21,12 @@ test("the link of the first visit signs in as the owner, who is the shared user 
   expect((await signInByLink(link)).answer.status).toBe(401);
 });
 
+test("of several requests with one sign-in link at the same time, one signs in", async () => {
+  const link = await accounts.createOwnerLink();
+  const answers = await Promise.all(Array.from({ length: 4 }, () => signInByLink(link)));
+  expect(answers.map(({ answer }) => answer.status).toSorted((one, other) => one - other)).toEqual([200, 401, 401, 401]);
+});
+
 test("a sign-in link is no longer valid after 24 hours", async () => {
   const link = await accounts.createOwnerLink();
   await world.db.execute("update accounts.verification set expires_at = now() - interval '1 second'");
