@@ -53,7 +53,7 @@ export interface AccountsOptions {
   settings: Settings & { auth: AccountsAuth };
   db: Db;
   /** Returns the context of the request that is being answered. */
-  currentContext(): Context;
+  currentContext: () => Context;
   /** Sends a mail on behalf of an account. Null if the service sends no mails. */
   sendMail: SendMail | null;
   invites: Invites;
@@ -61,7 +61,7 @@ export interface AccountsOptions {
   connections: Connections;
   createMemberLink: CreateMemberLink;
   /** Returns whether the person who made a link might still make it. */
-  isLinkAllowed(link: StoredLink): Promise<boolean>;
+  isLinkAllowed: (link: StoredLink) => Promise<boolean>;
   audit: AuditAccount;
 }
 
