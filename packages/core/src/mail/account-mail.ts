@@ -1,6 +1,4 @@
-import { createHash } from "node:crypto";
 import { type Context, transaction } from "../context/context.ts";
-import { countRequest } from "../db/rate-limit.ts";
 import type { JobHandler } from "../job/handler.ts";
 import { enqueue } from "../job/job.ts";
 
@@ -21,12 +19,3 @@ export const mailAccount: JobHandler<"account.mail"> = {
     if (mail && secret !== null) await mail.send({ ...(JSON.parse(secret) as AccountMail), id });
   },
 };
-
-/**
- * Counts a mail to an address that a caller chose, and throws `limited` above the limit, no matter who asks. The count stays out of
- * the answer's headers, which would show how many mails others have requested.
- */
-export function countMailTo(ctx: Context, email: string): Promise<void> {
-  const key = createHash("sha256").update(email.toLowerCase()).digest("base64url");
-  return countRequest({ ...ctx, limits: new Map() }, "auth_failures_per_minute", "account-mail", key);
-}

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { type Admin, admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { actingFor } from "../db/change-actor.ts";
+import { countMailTo } from "../db/mail-limit.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { newestFirst } from "../lists/keyset.ts";
@@ -13,7 +14,6 @@ import { Id, Instant, NonEmpty, valueError, lazyObject } from "../values/wire.ts
 import { AccessFields, requireBoards } from "./member-access.ts";
 import { organization_invite_board_access, organization_invites } from "../schema/invite.sql.ts";
 import { enqueue } from "../job/job.ts";
-import { countMailTo } from "../mail/account-mail.ts";
 import { lockOrganizationAs } from "./lock.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
