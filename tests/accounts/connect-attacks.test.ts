@@ -2,6 +2,7 @@
  * Runs the attacks of RFC 9700, section 4, on the authorization server. Attacks on the sign-in of people are in sign-in.test.ts.
  */
 import { UnauthorizedError } from "@modelcontextprotocol/client";
+import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { agree, connect, documentsOf, openConsent, type Program, startProgram } from "./program.ts";
 import { type Browser, setupAccounts } from "./support.ts";
@@ -91,6 +92,18 @@ const callMcp = (token: string) =>
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
   });
 
+/** Adds keys to the owner's organization up to this number, by SQL, because the API would take long. */
+async function addKeys(total: number) {
+  const { organization_id } = (await owner.send("GET", "/organizations/me/member")).body;
+  const added = sql`select id from users where name = 'Filling'`;
+  await world.db.execute(sql`insert into users (id, auth_issuer, auth_subject, name, service_organization_id)
+    select gen_random_uuid(), 'key', gen_random_uuid(), 'Filling', ${organization_id}::uuid
+    from generate_series(1, ${total} - (select count(*) from api_keys where organization_id = ${organization_id})::int)`);
+  await world.db.execute(sql`insert into api_keys (id, organization_id, access, prefix)
+    select id, ${organization_id}::uuid, 'read', 'bk_' from (${added}) as added`);
+  return { remove: () => world.db.execute(sql`delete from api_keys where id in (${added})`) };
+}
+
 test("neither a code nor the browser is sent to an address that the client has not registered", async () => {
   const program = await begin();
   for (const redirect_uri of [
@@ -156,6 +169,26 @@ test("a code works once, and a second use ends the tokens of the first", async (
     refresh_token: body.refresh_token,
   });
   expect(refreshed.body.error).toBe("invalid_grant");
+});
+
+test("of several exchanges of one code at the same time, at most one gets tokens", async () => {
+  const program = await begin();
+  const answer = await agree(owner, program.authorization!);
+  const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(program, answer)));
+  expect(answers.filter(({ body }) => "access_token" in body).length).toBeLessThanOrEqual(1);
+  expect(answers.every(({ status }) => status < 500)).toBe(true);
+});
+
+test("of several requests for the tokens of a device at the same time, one gets tokens", async () => {
+  const client_id = await registerDevice();
+  const { body: code } = await post("/device/code", { client_id, scope: "read", resource: `${ORIGIN}/mcp` });
+  await owner.send("GET", `/api/auth/device?user_code=${code.user_code}`);
+  await owner.send("POST", "/api/auth/device/approve", { userCode: code.user_code });
+  const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+  const poll = () => post("/oauth2/token", { grant_type, client_id, device_code: code.device_code });
+  const answers = await Promise.all(Array.from({ length: 4 }, poll));
+  expect(answers.filter(({ body }) => "access_token" in body)).toHaveLength(1);
+  expect(answers.every(({ status }) => status < 500)).toBe(true);
 });
 
 test("a refresh token that was replaced ends the whole connection when it is used again", async () => {
@@ -284,6 +317,34 @@ test("only the person who opened a device's code can approve it, and a code for 
     body: JSON.stringify({ grant_type, client_id, device_code: body.device_code }),
   });
   expect(asSession.status).toBe(400);
+});
+
+test("a device's code can be approved again after the organization's limit of keys refused it, and the device keeps waiting", async () => {
+  const client_id = await registerDevice();
+  const { body: code } = await post("/device/code", { client_id, scope: "read", resource: `${ORIGIN}/mcp` });
+  const poll = () =>
+    post("/oauth2/token", {
+      grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+      client_id,
+      device_code: code.device_code,
+      resource: `${ORIGIN}/mcp`,
+    });
+  await owner.send("GET", `/api/auth/device?user_code=${code.user_code}`);
+  const fill = await addKeys(1_000);
+  const approve = () => owner.send("POST", "/api/auth/device/approve", { userCode: code.user_code });
+  const refused = await approve();
+  expect(refused.status).toBe(409);
+  expect(refused.body.message).toMatch(/1000 keys, which is the limit. Revoke keys that are not used./);
+  expect((await poll()).body.error).toBe("authorization_pending");
+  const program = await begin();
+  const oauth_query = await openConsent(owner, program.authorization!);
+  const consent = () => owner.send("POST", "/api/auth/oauth2/consent", { accept: true, oauth_query });
+  expect(await consent()).toMatchObject({ status: 409, body: { message: refused.body.message } });
+  await fill.remove();
+  expect((await approve()).status).toBe(200);
+  expect((await consent()).status).toBe(200);
+  await world.db.execute("update accounts.device_code set last_polled_at = null");
+  expect((await poll()).body).toHaveProperty("access_token");
 });
 
 test("hostile registrations and documents are refused", async () => {

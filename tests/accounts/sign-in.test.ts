@@ -21,6 +21,12 @@ test("the link of the first visit signs in as the owner, who is the shared user 
   expect((await signInByLink(link)).answer.status).toBe(401);
 });
 
+test("of several requests with one sign-in link at the same time, one signs in", async () => {
+  const link = await accounts.createOwnerLink();
+  const answers = await Promise.all(Array.from({ length: 4 }, () => signInByLink(link)));
+  expect(answers.map(({ answer }) => answer.status).toSorted((one, other) => one - other)).toEqual([200, 401, 401, 401]);
+});
+
 test("a sign-in link is no longer valid after 24 hours", async () => {
   const link = await accounts.createOwnerLink();
   await world.db.execute("update accounts.verification set expires_at = now() - interval '1 second'");
@@ -239,6 +245,35 @@ test("an owner can create a sign-in link for a member who is locked out, but not
   expect((await owner.send("POST", "/api/auth/member-link", { member_id })).status).toBe(403);
   const { items } = (await owner.send("GET", "/api/v1/audit?action=member.link_created")).body;
   expect(items[0].target.name).toBe("Lost");
+});
+
+test("a sign-in link for a member is no longer valid once its maker could not make it any more", async () => {
+  const owner = await openOwner();
+  const role = (member_id: string, role: string) => owner.send("PATCH", `/organizations/me/members/${member_id}`, { role });
+  const join = async (name: string) => {
+    const { browser } = await joinBy(await invite(owner, `${name}@example.com`), name);
+    return { browser, id: (await browser.send("GET", "/organizations/me/member")).body.id as string };
+  };
+  const [maker, leaver] = [await join("maker"), await join("leaver")];
+  await role(maker.id, "owner");
+  const [promoted, moved, removed, kept] = [
+    await join("promoted"),
+    await join("moved"),
+    await join("removed"),
+    await join("kept"),
+  ];
+  const linkFor = async (member_id: string, by = maker.browser): Promise<string> =>
+    (await by.send("POST", "/api/auth/member-link", { member_id })).body.token;
+  const links = await Promise.all([promoted, moved, removed].map(({ id }) => linkFor(id)));
+  await role(promoted.id, "owner");
+  await moved.browser.send("POST", "/organizations", { name: "Elsewhere" });
+  await owner.send("DELETE", `/organizations/me/members/${removed.id}`);
+  for (const link of links) expect((await signInByLink(link)).answer.status).toBe(401);
+  const [first, second] = [await linkFor(kept.id), await linkFor(kept.id)];
+  expect((await signInByLink(first)).answer.body.user.name).toBe("kept");
+  await role(maker.id, "admin");
+  expect((await signInByLink(second)).answer.status).toBe(401);
+  expect((await signInByLink(await linkFor(leaver.id, owner))).answer.body.user.name).toBe("leaver");
 });
 
 test("the operator can create a sign-in link by e-mail address for owners only, and the audit log records it", async () => {

@@ -112,3 +112,20 @@ test("an account whose person has not given an address gets no link", async () =
   expect((await askForLink(owner)).status).toBe(400);
   expect((await askForLink(openBrowser())).status).toBe(401);
 });
+
+test("invites to one address count toward the limit of mails to it, also from several organizations", async () => {
+  world.elapse(60_000);
+  const hostile = [await addMember("one@example.com"), await addMember("two@example.com")];
+  const statuses: number[] = [];
+  for (const browser of hostile) {
+    await browser.send("POST", "/organizations", { name: "Advertising" });
+    for (let count = 0; count < 11; count++) {
+      const { status, body } = await browser.send("POST", "/organizations/me/invites", { invited_email: "Flooded@example.com" });
+      statuses.push(status);
+      if (status === 200) await browser.send("DELETE", `/organizations/me/invites/${body.id}`);
+    }
+  }
+  expect(statuses).toEqual([...Array(20).fill(200), 429, 429]);
+  const other = await hostile[0]!.send("POST", "/organizations/me/invites", { invited_email: "calm@example.com" });
+  expect([other.status, other.headers.get("ratelimit")]).toEqual([200, null]);
+});

@@ -1,4 +1,5 @@
-import { board_group_memory, jobs } from "@board/core/schema/all-tables";
+import { board_group_memory, boards, jobs, organization_board_access } from "@board/core/schema/all-tables";
+import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 import { addBoard } from "../support/board.ts";
@@ -147,6 +148,41 @@ describe("access to board groups", () => {
     }
     const listed = await names(person, "?limit=200");
     expect([listed.includes("Filled"), listed.includes("Empty")]).toEqual(reading.map((status) => status === 200));
+  });
+
+  const UNKNOWN = { detail: "board_group_id is invalid" };
+  test.each<[Rights, object | null, object | null]>([
+    [{}, UNKNOWN, UNKNOWN],
+    [{ read: true }, DENIED, DENIED],
+    [{ write: true }, null, null],
+    [{ board: { can_read: true, can_write: false } }, DENIED, UNKNOWN],
+    [{ board: { can_read: false, can_write: true } }, null, UNKNOWN],
+    [{ role: "admin" }, null, null],
+  ])(
+    "a person with the rights %j who may write to a board outside adds it to a group only with the right to write to the group",
+    async (rights, ...refusals) => {
+      const person = await join(rights);
+      const { board_id: own } = await addBoard(world, home, "Outside");
+      const { id } = (await world.call("GET", "/organizations/me/member", person)).body;
+      await world.db
+        .insert(organization_board_access)
+        .values({ organization_member_id: id, board_id: own, can_read: true, can_write: true });
+      for (const [index, board_group_id] of [filled, empty].entries()) {
+        const moved = await world.call("PATCH", `/api/v1/boards/${own}`, { token: person.token, body: { board_group_id } });
+        const refusal = refusals[index];
+        expect(moved.body).toMatchObject(refusal ?? { board_group_id });
+        expect((await call("GET", `/${board_group_id}`, undefined, person)).status).toBe(refusal === UNKNOWN ? 404 : 200);
+        await world.db.update(boards).set({ board_group_id: null }).where(eq(boards.id, own));
+      }
+    },
+  );
+
+  test("a person moves a board into a group of the board's organization while another organization is active", async () => {
+    const person = await join({ write: true });
+    await world.call("POST", "/organizations", { token: person.token, body: { name: "Elsewhere" } });
+    const { board_id: own } = await addBoard(world, home, "Outside");
+    const body = { board_group_id: filled };
+    expect((await world.call("PATCH", `/api/v1/boards/${own}`, { token: person.token, body })).status).toBe(200);
   });
 });
 

@@ -3,26 +3,28 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { recordAudit } from "@board/core/audit/record";
 import { type AccountsAuth, type Settings, SettingsError } from "@board/core/config/settings";
 import type { Context } from "@board/core/context/context";
+import { countMailTo } from "@board/core/db/mail-limit";
 import { countRequest, decrementCounter } from "@board/core/db/rate-limit";
 import { createConnectedKey } from "@board/core/key/change";
 import { withActiveOrganization } from "@board/core/organization/active-organization";
 import { acceptInvite } from "@board/core/organization/accept-invite";
 import { findOpenInvite } from "@board/core/organization/invite";
 import { type Identity, LOCAL_IDENTITY } from "@board/core/organization/identity";
-import { readIdentityForLink, recordOwnerLink } from "@board/core/organization/member-identity";
+import { readIdentityForLink, recordOwnerLink, requireLinkAllowed } from "@board/core/organization/member-identity";
 import { sendAccountMail } from "@board/core/mail/account-mail";
-import { notFound } from "@board/core/values/errors";
+import { DomainError, notFound } from "@board/core/values/errors";
 import { resolveUser } from "@board/core/organization/user";
 import { addMs, DAY_MS } from "@board/core/values/time";
 import { and, arrayOverlaps, eq, gt, isNull, or, type SQL } from "drizzle-orm";
 import { toRefusal } from "./api-error.ts";
-import { ADDRESS_HEADER, createAuth } from "./auth.ts";
+import { type AccountsOptions, ADDRESS_HEADER, createAuth } from "./auth.ts";
 import { isDuplicate } from "./duplicate.ts";
-import { LINK_HOURS, mintLinkToken, toIdentifier } from "./link.ts";
+import { LINK_HOURS, mintLinkToken, type StoredLink, toIdentifier, toLinkValue } from "./link.ts";
 import { answerMailLink, MAIL_LINK_PATH } from "./mail-link.ts";
 import { ACCESS_PREFIX, mcpResources, toStored } from "./oauth.ts";
 import { oauthAccessToken } from "./oauth-tables.sql.ts";
 import { createRowRemover } from "./old-rows.ts";
+import { createOpener } from "./opened-auth.ts";
 import { isServed } from "./served-paths.ts";
 import { SESSION_PREFIX } from "./session-token.ts";
 import * as tables from "./tables.sql.ts";
@@ -55,7 +57,7 @@ const toIdentity = ({ issuer, subject, email, emailVerified, name }: Account): I
 /** Opens the accounts of people in this service. `openContext` creates a context for work outside of a request. */
 export function openAccounts(settings: Settings, openContext: () => Context) {
   requireAccountsMode(settings);
-  const { db, mail, http } = openContext();
+  const { db, mail } = openContext();
   // The library does not pass its callbacks the context of the request, which the audit log and jobs need.
   const requests = new AsyncLocalStorage<Context>();
   const createContext = (): Context => requests.getStore() ?? openContext();
@@ -63,10 +65,10 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     const ctx = createContext();
     return { ...ctx, actor: await resolveUser(ctx, toIdentity(account)) };
   };
-  const auth = createAuth({
+  const options: AccountsOptions = {
     settings,
     db,
-    http,
+    currentContext: createContext,
     sendMail: mail
       ? async (account_id, letter) => {
           const ctx = await withActiveOrganization(await resolve((await findAccount(eq(tables.user.id, account_id)))!));
@@ -81,7 +83,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
     attempts: {
       count: (email) => countRequest(createContext(), "auth_failures_per_minute", ATTEMPTS, toKey(email)),
       forget: (email) => decrementCounter(createContext(), ATTEMPTS, toKey(email)),
-      countMail: (email) => countRequest(createContext(), "auth_failures_per_minute", MAILS, toKey(email.toLowerCase())),
+      countMail: (email) => countMailTo(createContext(), email),
     },
     connections: {
       async create(account_id, connection) {
@@ -96,7 +98,17 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const { issuer, subject } = await readIdentityForLink({ ...ctx, actor: { ...ctx.actor, active } }, member_id);
       const account = await findAccount(and(eq(tables.user.issuer, issuer), eq(tables.user.subject, subject))!);
       if (!account) throw notFound();
-      return createLink(account.id);
+      const made_for = { organization_id: active.organization_id, member_id, maker_user_id: ctx.actor.user_id };
+      return createLink(account.id, made_for);
+    },
+    async isLinkAllowed({ made_for }) {
+      try {
+        if (made_for) await requireLinkAllowed(createContext(), made_for);
+        return true;
+      } catch (error) {
+        if (error instanceof DomainError) return false;
+        throw error;
+      }
     },
     async audit(id, action, after = null) {
       const account = await findAccount(eq(tables.user.id, id));
@@ -107,7 +119,8 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const target = { id: ctx.actor.user_id, name: account.name };
       await recordAudit(ctx, action, { organization_id: active.organization_id, target, after });
     },
-  });
+  };
+  const openAuth = createOpener(() => createAuth(options));
 
   async function findAccount(condition: SQL): Promise<Account | null> {
     const [row] = await db.select().from(tables.user).where(condition);
@@ -121,7 +134,7 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
    * sign in to the account before its link was used.
    */
   async function ensureOwner(): Promise<Account> {
-    const { internalAdapter } = await auth.$context;
+    const { internalAdapter } = await (await openAuth()).$context;
     const existing = await findAccount(isOwner);
     if (existing) return existing;
     const { issuer, subject } = LOCAL_IDENTITY;
@@ -135,11 +148,15 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
   }
 
   /** Creates a link with which somebody can sign in to this account once. */
-  async function createLink(account_id: string): Promise<string> {
-    const { internalAdapter } = await auth.$context;
+  async function createLink(account_id: string, made_for: StoredLink["made_for"] = null): Promise<string> {
+    const { internalAdapter } = await (await openAuth()).$context;
     const token = mintLinkToken();
     const expiresAt = addMs(createContext().now(), (LINK_HOURS / 24) * DAY_MS);
-    await internalAdapter.createVerificationValue({ identifier: toIdentifier(token), value: account_id, expiresAt });
+    await internalAdapter.createVerificationValue({
+      identifier: toIdentifier(token),
+      value: toLinkValue({ account_id, made_for }),
+      expiresAt,
+    });
     return token;
   }
 
@@ -151,12 +168,12 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
    * carry a renewed cookie.
    */
   async function findSession(cookie: string, disableRefresh: boolean) {
-    const found = await auth.api.getSession({ headers: new Headers({ cookie }), query: { disableRefresh } });
+    const found = await (await openAuth()).api.getSession({ headers: new Headers({ cookie }), query: { disableRefresh } });
     return found && { identity: toIdentity(found.user as unknown as Account), expires_at: found.session.expiresAt };
   }
 
   const toCookie = async (token: string): Promise<string> =>
-    `${(await auth.$context).authCookies.sessionToken.name}=${token.slice(SESSION_PREFIX.length)}`;
+    `${(await (await openAuth()).$context).authCookies.sessionToken.name}=${token.slice(SESSION_PREFIX.length)}`;
 
   /**
    * Moves the command line's session from its bearer token to a cookie, where the library expects it. The library also checks the
@@ -200,8 +217,9 @@ export function openAccounts(settings: Settings, openContext: () => Context) {
       const headers = await withSession(new Headers(request.headers));
       headers.set(ADDRESS_HEADER, ctx.client?.address ?? "");
       const received = new Request(request, { headers });
+      const { handler } = await openAuth();
       const answer = await requests.run(ctx, () =>
-        pathname === MAIL_LINK_PATH ? answerMailLink(received, auth.handler) : auth.handler(received),
+        pathname === MAIL_LINK_PATH ? answerMailLink(received, handler) : handler(received),
       );
       // Only POST requests add rows, so only they have to remove outdated rows.
       if (request.method === "POST") await removeOldRows();
@@ -250,9 +268,8 @@ function requireAccountsMode(settings: Settings): asserts settings is AccountsSe
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
-/** The scopes of the rate counters. Within them, the counters are keyed by a digest of the e-mail address. */
+/** The scope of the rate counters. Within it, the counters are keyed by a digest of the e-mail address. */
 const ATTEMPTS = "sign-in";
-const MAILS = "account-mail";
 const toKey = (email: string) => digest(email).toString("base64url");
 
 const digest = (token: string) => createHash("sha256").update(token).digest();

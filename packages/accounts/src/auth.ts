@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import { drizzleAdapter } from "@better-auth/drizzle-adapter";
 import { passkey } from "@better-auth/passkey";
 import type { AccountsAuth, Settings } from "@board/core/config/settings";
+import type { Context } from "@board/core/context/context";
 import type { Db } from "@board/core/context/db";
-import type { HttpClient } from "@board/core/context/http-client";
 import type { AccountMail } from "@board/core/mail/account-mail";
 import { betterAuth, type GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware } from "better-auth/api";
@@ -15,6 +15,7 @@ import { connection, type Connections } from "./connection-plugin.ts";
 import { emailLink } from "./email-plugin.ts";
 import { type Invites, invitation } from "./invite-plugin.ts";
 import { ACCOUNTS_ISSUER } from "./issuer.ts";
+import type { StoredLink } from "./link.ts";
 import { accessLink } from "./link-plugin.ts";
 import { type CreateMemberLink, memberLink } from "./member-link-plugin.ts";
 import { oauthPlugins } from "./oauth.ts";
@@ -51,13 +52,16 @@ export type SendMail = (account_id: string, mail: AccountMail) => Promise<void>;
 export interface AccountsOptions {
   settings: Settings & { auth: AccountsAuth };
   db: Db;
-  http: HttpClient;
+  /** Returns the context of the request that is being answered. */
+  currentContext: () => Context;
   /** Sends a mail on behalf of an account. Null if the service sends no mails. */
   sendMail: SendMail | null;
   invites: Invites;
   attempts: Attempts;
   connections: Connections;
   createMemberLink: CreateMemberLink;
+  /** Returns whether the person who made a link might still make it. */
+  isLinkAllowed: (link: StoredLink) => Promise<boolean>;
   audit: AuditAccount;
 }
 
@@ -78,7 +82,8 @@ export type Auth = ReturnType<typeof createAuth>;
 
 /** Creates the sign-in of people with better-auth. Accounts are created by invites, so nobody can sign up. */
 export function createAuth(options: AccountsOptions) {
-  const { settings, db, http, sendMail, invites, attempts, connections, createMemberLink, audit } = options;
+  const { settings, db, currentContext, sendMail, invites, attempts, connections, createMemberLink, isLinkAllowed, audit } =
+    options;
   const { github, google } = settings.auth;
   const origin = new URL(settings.service_url).origin;
   return betterAuth({
@@ -117,13 +122,13 @@ export function createAuth(options: AccountsOptions) {
     // A different e-mail address is allowed, because only a signed-in person can link an external account to their own.
     account: { accountLinking: { enabled: true, trustedProviders: [], allowDifferentEmails: true } },
     plugins: [
-      accessLink(),
+      accessLink(isLinkAllowed),
       invitation(invites),
       memberLink(createMemberLink),
       firstPassword(),
       passkey({ rpID: new URL(origin).hostname, rpName: "Board", origin }),
       ...(sendMail ? [signInByMail(sendMail, origin, attempts), emailLink(sendMail, origin, attempts)] : []),
-      ...oauthPlugins(settings, { db, http }, connections),
+      ...oauthPlugins(settings, db, currentContext, connections),
       connection(db, connections),
       sessionToken(),
     ],

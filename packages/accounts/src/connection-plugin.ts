@@ -131,6 +131,12 @@ async function connectDevice(
   const [row] = await db.select().from(deviceCode).where(isApproved);
   if (!row) return;
   const scopes = row.scope?.split(" ").filter(Boolean) ?? [];
-  const keyId = await createKey(db, connections, account_id, row.oauthClientId!, choice, scopes);
-  await db.update(deviceCode).set({ keyId }).where(isApproved);
+  try {
+    const keyId = await createKey(db, connections, account_id, row.oauthClientId!, choice, scopes);
+    await db.update(deviceCode).set({ keyId }).where(isApproved);
+  } catch (error) {
+    // The library has marked the code as approved already. The person can approve it again, for example after revoking a key.
+    await db.update(deviceCode).set({ status: "pending" }).where(isApproved);
+    throw error;
+  }
 }

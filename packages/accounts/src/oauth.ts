@@ -1,4 +1,4 @@
-import { cimd } from "@better-auth/cimd";
+import { createCimdClientDiscovery } from "@better-auth/cimd";
 import {
   DEVICE_CODE_GRANT_TYPE,
   extendOAuthProvider,
@@ -12,7 +12,7 @@ import type { Settings } from "@board/core/config/settings";
 import type { Context } from "@board/core/context/context";
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError } from "better-auth/api";
-import { fetchClientDocument } from "./client-document.ts";
+import { createClientDocuments, FETCH_POLICY } from "./client-document.ts";
 import { type Connections, keyOfConsent, keyOfDevice } from "./connection-plugin.ts";
 
 /** The prefix of the access tokens of connected programs. */
@@ -52,7 +52,8 @@ export const toStored = ({ token_pepper }: Pick<Settings, "token_pepper">, type:
  */
 export function oauthPlugins(
   settings: Settings,
-  { db, http }: Pick<Context, "db" | "http">,
+  db: Context["db"],
+  currentContext: () => Context,
   connections: Connections,
 ): BetterAuthPlugin[] {
   const provider = oauthProvider({
@@ -81,11 +82,31 @@ export function oauthPlugins(
     clientPrivileges: () => false,
     resourcePrivileges: () => false,
   });
-  return [
-    provider,
-    deviceGrant(db, new URL(settings.service_url).origin),
-    cimd({ fetchClientMetadataResource: fetchClientDocument(http), metadataProfile: "mcp-2026-07-28" }),
-  ] as BetterAuthPlugin[];
+  return [provider, deviceGrant(db, new URL(settings.service_url).origin), clientDocuments(currentContext)] as BetterAuthPlugin[];
+}
+
+/** Finds clients that identify themselves by a metadata document, as the library's plugin `cimd` does, within our limits. */
+function clientDocuments(currentContext: () => Context) {
+  const { requireRoom, fetchDocument } = createClientDocuments(currentContext);
+  const discovery = createCimdClientDiscovery({
+    fetchClientMetadataResource: fetchDocument,
+    metadataProfile: "mcp-2026-07-28",
+    metadataFetchPolicy: FETCH_POLICY,
+    isMetadataDocumentUrlAllowed: () => {
+      requireRoom();
+      return true;
+    },
+  });
+  const resolve: typeof discovery.resolve = (ctx, client_id, known) => {
+    // This refuses unknown clients before the library counts the fetch for all addresses. A known client may need no fetch.
+    if (known === null) requireRoom();
+    return discovery.resolve(ctx, client_id, known);
+  };
+  return {
+    id: "cimd",
+    init: (ctx: Parameters<typeof extendOAuthProvider>[0]) =>
+      extendOAuthProvider(ctx, { clientDiscovery: { ...discovery, resolve } }),
+  };
 }
 
 /** Creates the device grant. Its tokens belong to the API key that was created when the person agreed. */

@@ -1,12 +1,12 @@
 import { and, asc, eq, sql, type Placeholder } from "drizzle-orm";
-import type { Admin } from "../context/actor.ts";
+import { type Admin, admin } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { OFFLINE_SECONDS } from "./presence.ts";
 import { isEmpty } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { actingAs, actingFor } from "../db/change-actor.ts";
 import { DomainError } from "../values/errors.ts";
-import { lockOrganization } from "../organization/lock.ts";
+import { lockOrganizationAs } from "../organization/lock.ts";
 import { addMs } from "../values/time.ts";
 import { gateways } from "../schema/gateway.sql.ts";
 import { type GatewayRow, isOwnGateway } from "../gateway/target.ts";
@@ -86,7 +86,7 @@ export async function ensurePullGateway(ctx: Context<Admin>): Promise<string> {
   const found = await findPullGateway(ctx, organization_id);
   if (found) return found;
   // The lock keeps another request from creating a pull gateway at the same time.
-  await lockOrganization(ctx, organization_id);
+  await lockOrganizationAs(ctx, admin);
   return (await findPullGateway(ctx, organization_id)) ?? (await insertPullGateway(ctx, organization_id, { name: NAME })).id;
 }
 

@@ -1,7 +1,7 @@
-import { and, eq, getTableColumns } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import { type BoardRow, boardFor, readableBoards } from "../organization/access.ts";
-import type { Admin, Agent, Member, User } from "../context/actor.ts";
+import { type BoardRow, boardFor, readableBoards, requireJoinableGroup } from "../organization/access.ts";
+import { type Admin, type Agent, type Member, member, type User } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { changedFields, isEmpty, isSameInOrder } from "../values/changed-fields.ts";
 import { type Context, transaction } from "../context/context.ts";
@@ -10,6 +10,7 @@ import { DomainError } from "../values/errors.ts";
 import { requireGatewayWithMainAgent } from "../gateway/target.ts";
 import { ensurePullGateway } from "../agent/pull-gateway.ts";
 import { followAsMaker } from "../follow/follow.ts";
+import { recheckCaller } from "../organization/lock.ts";
 import { grantBoardAccess } from "../organization/member.ts";
 import { filterBy } from "../lists/filter.ts";
 import { lowerCaseKey, newestFirst, type SortOrder } from "../lists/keyset.ts";
@@ -32,7 +33,7 @@ import {
   lazyObject,
 } from "../values/wire.ts";
 import { BoardType } from "./board-type.ts";
-import { board_groups, boards, boardWords } from "../schema/board.sql.ts";
+import { boards, boardWords } from "../schema/board.sql.ts";
 import { requireCompleteGoal } from "./goal.ts";
 import { lockBoard } from "./lock.ts";
 import { notifyBoardUpdated } from "./notifications.ts";
@@ -193,7 +194,7 @@ export function createBoard(ctx: Context<Admin>, input: CreateBoard): Promise<Bo
   return transaction(ctx, async (ctx) => {
     const gateway_id = input.gateway_id ?? (await ensurePullGateway(ctx));
     await requireGatewayWithMainAgent(ctx, organization_id, gateway_id);
-    await requireGroup(ctx, organization_id, input.board_group_id);
+    if (input.board_group_id) await requireJoinableGroup(ctx, ctx.actor, input.board_group_id);
     requireCompleteGoal(input);
     const values = { ...fields, gateway_id, organization_id };
     const row = await insertWithSlug(ctx, "board", values, (slug) =>
@@ -221,7 +222,8 @@ export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateB
     const changes = changedFields(stored, { ...input, slug }, isSameInOrder);
     if (isEmpty(changes)) return toBoard(stored);
     if (changes.gateway_id) await requireGatewayChange(ctx, stored, changes.gateway_id);
-    if (changes.board_group_id) await requireGroup(ctx, stored.organization_id, changes.board_group_id);
+    if (changes.board_group_id)
+      await requireJoinableGroup(ctx, await recheckCaller(ctx, stored.organization_id, member), changes.board_group_id);
     requireCompleteGoal({ ...stored, ...changes });
     const [row] = await mapUniqueViolation(slugConflicts, () =>
       ctx.db.update(boards).set(changes).where(eq(boards.id, stored.id)).returning(),
@@ -231,16 +233,6 @@ export function updateBoard(ctx: Context<User>, board_id: string, input: UpdateB
     await recordAudit(ctx, "board.updated", { organization_id, target: row!, before: stored, after: { ...stored, ...changes } });
     return toBoard(row!);
   });
-}
-
-async function requireGroup(ctx: Context, organization_id: string, board_group_id: string | null): Promise<void> {
-  if (!board_group_id) return;
-  const [group] = await ctx.db
-    .select({ id: board_groups.id })
-    .from(board_groups)
-    .where(and(eq(board_groups.id, board_group_id), eq(board_groups.organization_id, organization_id)))
-    .for("key share");
-  if (!group) throw new DomainError("invalid", "board_group_id is invalid");
 }
 
 async function requireGatewayChange(ctx: Context, board: BoardRow, gateway_id: string): Promise<void> {

@@ -1,10 +1,10 @@
 import { and, count, eq, gt, isNull, lte, or } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin, Member } from "../context/actor.ts";
+import { type Admin, admin, type Member, member, type Membership, type Role } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { tokenLookup } from "../agent/token.ts";
 import { requireBoards } from "../organization/member-access.ts";
-import { lockOrganization } from "../organization/lock.ts";
+import { lockOrganizationAs } from "../organization/lock.ts";
 import { createServiceUser } from "../organization/service-user.ts";
 import { api_key_tokens, api_keys } from "../schema/key.sql.ts";
 import { DomainError, notFound } from "../values/errors.ts";
@@ -56,11 +56,10 @@ export const RotateKey = lazyObject(() => ({
 export type RotateKey = z.infer<typeof RotateKey>;
 
 /** Creates a key that acts for the organization. */
-export const createKey = (ctx: Context<Admin>, input: CreateKey): Promise<NewKey> => insertWithToken(ctx, input, null);
+export const createKey = (ctx: Context<Admin>, input: CreateKey): Promise<NewKey> => insertWithToken(ctx, input, admin);
 
 /** Creates a key with the rights of the caller, limited to the access and the boards that the input names. */
-export const createOwnKey = (ctx: Context<Member>, input: CreateKey): Promise<NewKey> =>
-  insertWithToken(ctx, input, ctx.actor.active.member_id);
+export const createOwnKey = (ctx: Context<Member>, input: CreateKey): Promise<NewKey> => insertWithToken(ctx, input, member);
 
 /**
  * Creates a personal key for a program that gets its tokens in another way, and returns the id of the key. `prefix` is the
@@ -68,30 +67,30 @@ export const createOwnKey = (ctx: Context<Member>, input: CreateKey): Promise<Ne
  */
 export function createConnectedKey(ctx: Context<Member>, input: Omit<CreateKey, "expires_at">, prefix: string): Promise<string> {
   const expires_at = addMs(ctx.now(), CONNECTION_DAYS * DAY_MS);
-  return insertKey(ctx, { ...input, expires_at }, ctx.actor.active.member_id, { prefix, key: null });
+  return insertKey(ctx, { ...input, expires_at }, member, { prefix, key: null });
 }
 
-async function insertWithToken(ctx: Context<Member>, input: CreateKey, owner_member_id: string | null): Promise<NewKey> {
+async function insertWithToken(ctx: Context<Member>, input: CreateKey, role: Role<Member>): Promise<NewKey> {
   const key = mintKey();
   return transaction(ctx, async (ctx) => {
-    const id = await insertKey(ctx, input, owner_member_id, { prefix: shownPrefix(key), key });
+    const id = await insertKey(ctx, input, role, { prefix: shownPrefix(key), key });
     return { ...(await readKey(ctx, id, "any")), key };
   });
 }
 
+/** Stores a key: of the organization if the caller acts as an admin, or a personal key if the caller acts as a member. */
 function insertKey(
   ctx: Context<Member>,
   input: CreateKey,
-  owner_member_id: string | null,
+  role: Role<Member>,
   { prefix, key }: { prefix: string; key: string | null },
 ): Promise<string> {
-  const { active, user_id } = ctx.actor;
-  const { organization_id } = active;
   const { name, access, expires_at: asked = addMs(ctx.now(), DEFAULT_DAYS * DAY_MS) } = input;
   const board_ids = input.board_ids && [...new Set(input.board_ids)];
-  const expires_at = requireExpiry(ctx, asked);
   return transaction(ctx, async (ctx) => {
-    await lockOrganization(ctx, organization_id);
+    const { active, user_id } = await lockOrganizationAs(ctx, role);
+    const { organization_id, member_id } = active;
+    const expires_at = requireExpiry(ctx, active, asked);
     await requireRoom(ctx, organization_id);
     await requireBoards(
       ctx,
@@ -104,7 +103,7 @@ function insertKey(
     await ctx.db.insert(api_keys).values({
       id,
       organization_id,
-      owner_member_id,
+      owner_member_id: role === member ? member_id : null,
       access,
       board_ids,
       expires_at,
@@ -117,9 +116,9 @@ function insertKey(
   });
 }
 
-function requireExpiry(ctx: Context<Member>, expires_at: Date | null): Date | null {
+function requireExpiry(ctx: Context, { role }: Membership, expires_at: Date | null): Date | null {
   if (expires_at === null) {
-    if (ctx.actor.active.role !== "owner") throw new DomainError("forbidden", "Only owners can create keys that do not end");
+    if (role !== "owner") throw new DomainError("forbidden", "Only owners can create keys that do not end");
     return null;
   }
   const now = ctx.now();
@@ -150,9 +149,10 @@ async function mayGiveBoards(ctx: Context<Member>, board_ids: readonly string[] 
 /** Gives a key a new token. Earlier tokens work until the overlap ends, or until their own expiry if that is sooner. */
 export function rotateKey(ctx: Context<Member>, key_id: string, owner: KeyOwner, input: RotateKey): Promise<NewKey> {
   const { overlap_hours, expires_at: asked } = input;
-  const expiry = asked === undefined ? {} : { expires_at: requireExpiry(ctx, asked), warned_days: null };
   const ends_at = addMs(ctx.now(), overlap_hours * (DAY_MS / 24));
   return transaction(ctx, async (ctx) => {
+    const { active } = await lockOrganizationAs(ctx, owner === "caller" ? member : admin);
+    const expiry = asked === undefined ? {} : { expires_at: requireExpiry(ctx, active, asked), warned_days: null };
     const [stored] = await ctx.db
       .select({ board_ids: api_keys.board_ids })
       .from(api_keys)

@@ -5,7 +5,7 @@ import type { Context } from "../context/context.ts";
 import { preparedQuery } from "../db/prepared.ts";
 import { rowsOf } from "../db/database.ts";
 import type { Filter } from "../lists/filter.ts";
-import { boardAccessDenied, notVisible } from "../values/errors.ts";
+import { boardAccessDenied, DomainError, notVisible } from "../values/errors.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
 import { type FoundBoard, takePrefetchedBoard } from "../context/prefetched-board.ts";
@@ -178,6 +178,23 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
   if (!row?.readable) throw notVisible();
   if (!row.allowed) throw boardAccessDenied();
   return row.group;
+}
+
+/**
+ * Checks that a person may put a board into this group, and locks the group's id. People and agents with rights to the board get
+ * rights to the group, so the person needs the right to write to the group. Admins do not, because they give such rights anyway.
+ */
+export async function requireJoinableGroup(ctx: Context, actor: Member, group_id: string): Promise<void> {
+  const { organization_id, member_id } = actor.active;
+  const isOpen = (need: "read" | "write") =>
+    isAdminBeyondBoards(actor) ? sql<boolean>`true` : isGroupOpen(actor, need, member_id);
+  const [group] = await ctx.db
+    .select({ readable: isOpen("read"), writable: isOpen("write") })
+    .from(board_groups)
+    .where(and(eq(board_groups.id, group_id), eq(board_groups.organization_id, organization_id)))
+    .for("key share");
+  if (!group?.readable) throw new DomainError("invalid", "board_group_id is invalid");
+  if (!group.writable) throw boardAccessDenied();
 }
 
 /** Returns a filter of `board_groups` that keeps the groups of the active organization that the member may read. */

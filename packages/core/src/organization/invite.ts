@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { and, eq, isNull, sql, getTableColumns } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../context/actor.ts";
+import { type Admin, admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { actingFor } from "../db/change-actor.ts";
+import { countMailTo } from "../db/mail-limit.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { newestFirst } from "../lists/keyset.ts";
@@ -13,7 +14,7 @@ import { Id, Instant, NonEmpty, valueError, lazyObject } from "../values/wire.ts
 import { AccessFields, requireBoards } from "./member-access.ts";
 import { organization_invite_board_access, organization_invites } from "../schema/invite.sql.ts";
 import { enqueue } from "../job/job.ts";
-import { lockOrganization } from "./lock.ts";
+import { lockOrganizationAs } from "./lock.ts";
 import { MemberRole } from "./organization.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { listOf } from "../lists/list.ts";
@@ -78,12 +79,15 @@ export function listInvites(ctx: Context<Admin>, query: PageQuery): Promise<Page
 }
 
 /** Invites the person who signs in with this e-mail address. An address has at most one open invite. */
-export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<Invite> {
+export async function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<Invite> {
   const { active, user_id } = ctx.actor;
   const { organization_id } = active;
+  // The link of an invite can create an account only in accounts mode.
+  const isMailed = ctx.settings.mail !== null && ctx.settings.auth.mode === "accounts";
+  if (isMailed) await countMailTo(ctx, input.invited_email);
   const { board_access, ...values } = input;
   return transaction(ctx, async (ctx) => {
-    await lockOrganization(ctx, organization_id);
+    await lockOrganizationAs(ctx, admin);
     await requireBoards(ctx, organization_id, board_access);
     await requireNotMember(ctx, organization_id, input.invited_email);
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
@@ -106,9 +110,7 @@ export function createInvite(ctx: Context<Admin>, input: CreateInvite): Promise<
         .values(board_access.map((grant) => ({ ...grant, organization_invite_id: row!.id })));
     const target = { id: row!.id, name: row!.invited_email };
     await recordAudit(ctx, "invite.created", { organization_id, target, after: input });
-    // The link of an invite can create an account only in accounts mode.
-    if (ctx.settings.mail && ctx.settings.auth.mode === "accounts")
-      await enqueue(ctx, "invite.mail", { invite_id: row!.id }, { organization_id });
+    if (isMailed) await enqueue(ctx, "invite.mail", { invite_id: row!.id }, { organization_id });
     return toInvite(ctx, row!);
   });
 }

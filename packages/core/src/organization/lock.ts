@@ -1,7 +1,9 @@
 import { eq } from "drizzle-orm";
+import type { Member, Role, User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
 import { notFound, unauthenticated } from "../values/errors.ts";
 import { organizations, users } from "../schema/organization.sql.ts";
+import { findMembership } from "./user.ts";
 
 /**
  * Locks an organization, so that changes of its members, roles and invites run one at a time. Inserts of rows that refer to the
@@ -19,6 +21,26 @@ export async function lockOrganization(
     .where(eq(organizations.id, organization_id))
     .for(strength);
   if (!row) throw notFound();
+}
+
+/**
+ * Locks the caller's organization, and returns the caller with the role of now. Changes on behalf of a member take the lock by this
+ * function, because the caller may have lost the role while the request waited.
+ */
+export async function lockOrganizationAs<A extends Member>(ctx: Context<Member>, role: Role<A>): Promise<A> {
+  const { organization_id } = ctx.actor.active;
+  await lockOrganization(ctx, organization_id);
+  return recheckCaller(ctx, organization_id, role);
+}
+
+/**
+ * Returns the caller as a member with the role of now; throws if the caller has lost the role. Call it after a wait for a lock. The
+ * statement that waits cannot read the membership itself: it would find the one from before the wait.
+ */
+export async function recheckCaller<A extends Member>(ctx: Context<User>, organization_id: string, role: Role<A>): Promise<A> {
+  const active = await findMembership(ctx, ctx.actor.user_id, organization_id);
+  if (!active) throw notFound();
+  return role.narrow({ ...ctx.actor, active }, ctx.settings);
 }
 
 /** Locks a user. This lock is required to change the user's memberships and active organization. */

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { and, eq, inArray, notInArray, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../context/actor.ts";
+import { type Admin, admin } from "../context/actor.ts";
 import { boards } from "../schema/board.sql.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
 import { DomainError } from "../values/errors.ts";
 import { Id, MAX_IDS, lazyObject } from "../values/wire.ts";
-import { lockOrganization } from "./lock.ts";
+import { lockOrganizationAs } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
 import { organization_members } from "../schema/organization.sql.ts";
 import { organization_board_access } from "../schema/board-access.sql.ts";
@@ -35,7 +35,7 @@ export function replaceMemberAccess(ctx: Context<Admin>, member_id: string, inpu
   const { organization_id } = ctx.actor.active;
   const { board_access, ...flags } = input;
   return transaction(ctx, async (ctx) => {
-    await lockOrganization(ctx, organization_id);
+    await lockOrganizationAs(ctx, admin);
     const member = await readMember(ctx, organization_id, member_id);
     await requireBoards(ctx, organization_id, board_access);
     if (isDeepStrictEqual(toComparableAccess(member), toComparableAccess(input))) return member;

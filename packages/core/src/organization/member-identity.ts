@@ -6,6 +6,7 @@ import { organization_members, users } from "../schema/organization.sql.ts";
 import { DomainError } from "../values/errors.ts";
 import type { Identity } from "./identity.ts";
 import { readMember } from "./member.ts";
+import { findMembership } from "./user.ts";
 
 /**
  * Records that the operator creates a sign-in link for a person, in the audit log of each organization that the person owns.
@@ -25,30 +26,18 @@ export function recordOwnerLink(ctx: Context, { issuer, subject }: Pick<Identity
   });
 }
 
-/**
- * Returns the sign-in identity of a member, for a link that an owner creates, and records the link in the audit log. The link
- * gives access to everything that the person can access. So the link is refused for owners and for members of organizations that
- * the caller does not own.
- */
+/** A sign-in link that a person made for another member of an organization. */
+export interface MemberLink {
+  organization_id: string;
+  member_id: string;
+  maker_user_id: string;
+}
+
+/** Returns the sign-in identity of a member, for a link that an owner creates, and records the link in the audit log. */
 export function readIdentityForLink(ctx: Context<Member>, member_id: string): Promise<Pick<Identity, "issuer" | "subject">> {
-  const { organization_id, role } = ctx.actor.active;
-  if (role !== "owner") throw new DomainError("forbidden", "Only owners can make sign-in links");
+  const { organization_id } = ctx.actor.active;
   return transaction(ctx, async (ctx) => {
-    const { user_id, role: role_of_member, user } = await readMember(ctx, organization_id, member_id);
-    if (role_of_member === "owner") throw new DomainError("forbidden", "Only the operator makes sign-in links for owners");
-    const [elsewhere] = await ctx.db
-      .select({ id: organization_members.id })
-      .from(organization_members)
-      .where(
-        and(
-          eq(organization_members.user_id, user_id),
-          ne(organization_members.organization_id, organization_id),
-          sql`not exists (select from ${organization_members} as own where own.user_id = ${ctx.actor.user_id} and own.role = 'owner'
-            and own.organization_id = ${organization_members}.organization_id)`,
-        ),
-      )
-      .limit(1);
-    if (elsewhere) throw new DomainError("forbidden", "Only the operator makes sign-in links for people of other organizations");
+    const { user_id, user } = await requireLinkAllowed(ctx, { organization_id, member_id, maker_user_id: ctx.actor.user_id });
     const [identity] = await ctx.db
       .select({ issuer: users.auth_issuer, subject: users.auth_subject })
       .from(users)
@@ -56,4 +45,29 @@ export function readIdentityForLink(ctx: Context<Member>, member_id: string): Pr
     await recordAudit(ctx, "member.link_created", { organization_id, target: { id: user_id, name: user?.name ?? null } });
     return identity!;
   });
+}
+
+/**
+ * Checks whether the maker may have this link now, and returns the member. The link gives access to everything that the person can
+ * access. So it is refused for owners and for members of organizations that the maker does not own. Call it again at the use.
+ */
+export async function requireLinkAllowed(ctx: Context, { organization_id, member_id, maker_user_id }: MemberLink) {
+  const maker = await findMembership(ctx, maker_user_id, organization_id);
+  if (maker?.role !== "owner") throw new DomainError("forbidden", "Only owners can make sign-in links");
+  const member = await readMember(ctx, organization_id, member_id);
+  if (member.role === "owner") throw new DomainError("forbidden", "Only the operator makes sign-in links for owners");
+  const [elsewhere] = await ctx.db
+    .select({ id: organization_members.id })
+    .from(organization_members)
+    .where(
+      and(
+        eq(organization_members.user_id, member.user_id),
+        ne(organization_members.organization_id, organization_id),
+        sql`not exists (select from ${organization_members} as own where own.user_id = ${maker_user_id} and own.role = 'owner'
+          and own.organization_id = ${organization_members}.organization_id)`,
+      ),
+    )
+    .limit(1);
+  if (elsewhere) throw new DomainError("forbidden", "Only the operator makes sign-in links for people of other organizations");
+  return member;
 }

@@ -1,9 +1,9 @@
 import { and, eq, ne } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin } from "../context/actor.ts";
+import { type Admin, admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { DomainError } from "../values/errors.ts";
-import { lockOrganization } from "./lock.ts";
+import { lockOrganizationAs } from "./lock.ts";
 import { type Member, readMember } from "./member.ts";
 import { MemberRole } from "./organization.ts";
 import { recordRoleChange } from "./role-event.ts";
@@ -19,7 +19,7 @@ export type UpdateMember = z.infer<typeof UpdateMember>;
 export function updateMember(ctx: Context<Admin>, member_id: string, { role }: UpdateMember): Promise<Member> {
   const { organization_id } = ctx.actor.active;
   return transaction(ctx, async (ctx) => {
-    await lockOrganization(ctx, organization_id);
+    await lockOrganizationAs(ctx, admin);
     const member = await readMember(ctx, organization_id, member_id);
     if (member.role === role) return member;
     if (member.role === "owner") await requireAnotherOwner(ctx, organization_id, member_id);

@@ -1,13 +1,13 @@
 import { and, asc, eq, getTableColumns, ne, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Admin, Member as MemberActor, User } from "../context/actor.ts";
+import { type Admin, admin, type Member as MemberActor, type User } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { actingAs } from "../db/change-actor.ts";
 import { countOfDay } from "../db/rate-limit.ts";
 import { type ArrayQuery, arrayLimit } from "../lists/page.ts";
 import { Id, Instant, MAX_NAME, NonEmpty, lazyObject } from "../values/wire.ts";
-import { lockOrganization, lockUser } from "./lock.ts";
+import { lockOrganizationAs, lockUser } from "./lock.ts";
 import { organization_members, organizations } from "../schema/organization.sql.ts";
 import { createOrganizationWithOwner, setActiveOrganization } from "./user.ts";
 import { recordAudit } from "../audit/record.ts";
@@ -86,10 +86,10 @@ const toLimitText = (limit: number) => `You have created ${limit} organizations 
  * name.
  */
 export function updateOrganization(ctx: Context<Admin>, { name }: UpdateOrganization): Promise<Organization> {
-  const { user_id, active } = ctx.actor;
+  const { user_id } = ctx.actor;
   return transaction(ctx, async (ctx) => {
     await lockUser(ctx, user_id);
-    await lockOrganization(ctx, active.organization_id);
+    await lockOrganizationAs(ctx, admin);
     const stored = await getOrganization(ctx);
     if (name === undefined || name === stored.name) return stored;
     await requireNewName(ctx, name, stored.id);

@@ -1,9 +1,9 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import type { Admin } from "../context/actor.ts";
+import { type Admin, admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { runBatch } from "../db/batch.ts";
 import { DomainError, notFound } from "../values/errors.ts";
-import { lockOrganization } from "./lock.ts";
+import { lockOrganizationAs } from "./lock.ts";
 import { organization_members, users } from "../schema/organization.sql.ts";
 import { requireAnotherOwner } from "./member-role.ts";
 import { recordAudit } from "../audit/record.ts";
@@ -13,7 +13,7 @@ import { recordAudit } from "../audit/record.ts";
  * becomes active. A user without another organization gets a personal one at the next request.
  */
 export function removeMember(ctx: Context<Admin>, member_id: string): Promise<void> {
-  const { organization_id, member_id: own_id, role } = ctx.actor.active;
+  const { organization_id, member_id: own_id } = ctx.actor.active;
   const condition = and(eq(organization_members.id, member_id), eq(organization_members.organization_id, organization_id));
   return transaction(ctx, async (ctx) => {
     // The user is locked before the organization, as in every change: see `lockOrganization`.
@@ -24,12 +24,12 @@ export function removeMember(ctx: Context<Admin>, member_id: string): Promise<vo
       .where(and(condition, isNull(users.service_organization_id)))
       .for("no key update", { of: users });
     if (!user) throw notFound();
-    await lockOrganization(ctx, organization_id);
+    const { active } = await lockOrganizationAs(ctx, admin);
     const [member] = await ctx.db.select({ role: organization_members.role }).from(organization_members).where(condition);
     if (!member) throw notFound();
     if (member_id === own_id) throw new DomainError("forbidden", "You cannot remove yourself from the organization");
     if (member.role === "owner") {
-      if (role !== "owner") throw new DomainError("forbidden", "Only owners can remove owners");
+      if (active.role !== "owner") throw new DomainError("forbidden", "Only owners can remove owners");
       await requireAnotherOwner(ctx, organization_id, member_id);
     }
     await runBatch(ctx, [

@@ -1,5 +1,5 @@
 import { asc, eq, type SQL, sql } from "drizzle-orm";
-import type { Admin } from "../context/actor.ts";
+import { type Admin, admin } from "../context/actor.ts";
 import { agents } from "../schema/agent.sql.ts";
 import { enqueueCleanups } from "../agent/jobs.ts";
 import { boards } from "../schema/board.sql.ts";
@@ -12,16 +12,24 @@ import { removeAnswersOfOrganization } from "../idempotency/retention.ts";
 import { removeOrganizationJobs } from "../job/job.ts";
 import { tasks } from "../schema/task.sql.ts";
 import { removePayloadsOfOrganization } from "../webhook/payload-usage.ts";
-import { lockOrganization } from "./lock.ts";
+import { lockOrganization, recheckCaller } from "./lock.ts";
 import { removeTextUsage } from "./text-usage.ts";
 import { reassignActiveOrganization } from "./remove-member.ts";
 import { organizations } from "../schema/organization.sql.ts";
 
 /** Removes the active organization with everything in it. Only owners may do this. */
 export async function removeActiveOrganization(ctx: Context<Admin>): Promise<void> {
-  const { organization_id, role } = ctx.actor.active;
-  if (role !== "owner") throw new DomainError("forbidden", "Only organization owners can delete organizations");
-  await withLockTimeoutRetry(ctx, (ctx) => removeOrganization(ctx, organization_id));
+  const { organization_id } = ctx.actor.active;
+  requireOwner(ctx.actor);
+  await withLockTimeoutRetry(ctx, async (ctx) => {
+    await lockWholeOrganization(ctx, organization_id);
+    requireOwner(await recheckCaller(ctx, organization_id, admin));
+    await removeLockedOrganization(ctx, organization_id);
+  });
+}
+
+function requireOwner({ active }: Admin): void {
+  if (active.role !== "owner") throw new DomainError("forbidden", "Only organization owners can delete organizations");
 }
 
 /**
@@ -29,9 +37,17 @@ export async function removeActiveOrganization(ctx: Context<Admin>): Promise<voi
  * the removed gateways. Call it in `withLockTimeoutRetry`.
  */
 export async function removeOrganization(ctx: Context, organization_id: string): Promise<void> {
+  await lockWholeOrganization(ctx, organization_id);
+  await removeLockedOrganization(ctx, organization_id);
+}
+
+async function lockWholeOrganization(ctx: Context, organization_id: string): Promise<void> {
   await reassignActiveOrganization(ctx, organization_id);
   await quiesce(ctx, organization_id);
   await lockOrganization(ctx, organization_id, "update");
+}
+
+async function removeLockedOrganization(ctx: Context, organization_id: string): Promise<void> {
   await removeOrganizationJobs(ctx, organization_id);
   await removeAnswersOfOrganization(ctx, organization_id);
   // The lock prevents new agents from being created on a gateway after its agents were read.

@@ -1,8 +1,9 @@
 import { and, eq, type SQL } from "drizzle-orm";
 import { type Filter, conditionOf } from "../lists/filter.ts";
 import { boardFor } from "../organization/access.ts";
-import type { Admin, User } from "../context/actor.ts";
+import { type Admin, admin, type User } from "../context/actor.ts";
 import type { Context } from "../context/context.ts";
+import { lockOrganization, recheckCaller } from "../organization/lock.ts";
 import { subscriptions } from "../schema/subscription.sql.ts";
 
 /** Whose subscriptions are managed: the subscriptions of one board, or of an organization with all its boards (`board_id` null). */
@@ -24,6 +25,15 @@ export const organizationOwner = (ctx: Context<Admin>): Owner => ({
 export async function boardOwner(ctx: Context<User>, board_id: string): Promise<Owner> {
   const board = await boardFor(ctx, board_id, "write");
   return { organization_id: board.organization_id, board_id: board.id };
+}
+
+/**
+ * Locks the owner's organization, and checks again that the caller may manage the subscriptions of the owner. The caller may have
+ * lost the right while the request waited for the lock or for the receiver.
+ */
+export async function lockOwner(ctx: Context<User>, { organization_id, board_id }: Owner): Promise<void> {
+  await lockOrganization(ctx, organization_id);
+  await (board_id === null ? recheckCaller(ctx, organization_id, admin) : boardFor(ctx, board_id, "write"));
 }
 
 /** Returns a filter of `subscriptions` that keeps the subscriptions of the owner. */

@@ -7,12 +7,11 @@ import { withLockTimeoutRetry } from "../db/retry-transaction.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { newestFirst } from "../lists/keyset.ts";
 import { FetchError } from "../context/http-client.ts";
-import { lockOrganization } from "../organization/lock.ts";
 import type { Page, PageQuery } from "../lists/page.ts";
 import { Id, Instant, MAX_URL, NonEmpty, TextOrNull, lazyObject } from "../values/wire.ts";
 import { addressColumns, changeAddress } from "./address.ts";
 import { ALL_EVENTS, EventTypes } from "./event-types.ts";
-import { isOwnedBy, type Owner, ownedBy } from "./owner.ts";
+import { isOwnedBy, lockOwner, type Owner, ownedBy } from "./owner.ts";
 import { sealSecret, toRotatedSecret } from "../db/rotated-secret.ts";
 import { createSecret } from "./secret.ts";
 import { type SubscriptionRow, SUBSCRIPTION_FORMATS, subscriptions } from "../schema/subscription.sql.ts";
@@ -205,8 +204,9 @@ async function requireReceiver(ctx: Context, { organization_id }: Owner, url: st
 }
 
 /** Throws `conflict` if the organization has reached its limit. The lock keeps concurrent requests from exceeding it together. */
-async function requireRoom(ctx: Context, { organization_id }: Owner): Promise<void> {
-  await lockOrganization(ctx, organization_id);
+async function requireRoom(ctx: Context<User>, owner: Owner): Promise<void> {
+  await lockOwner(ctx, owner);
+  const { organization_id } = owner;
   const limit = ctx.settings.budgets.organization_subscriptions;
   const [row] = await ctx.db
     .select({ total: count() })
