@@ -12,7 +12,7 @@ import { Id, Integer, MAX_INTEGER, oneLine } from "@board/core/values/wire";
 import * as z from "zod";
 import { fenced, fencedData, fencedRows } from "../fenced.ts";
 import { beginningOf, cut, firstRows, MAX_CHARS, MAX_ROWS, moreOf } from "../limits.ts";
-import { boardIdOf, type Caller, tool, type ToolResult } from "../tool.ts";
+import { boardIdOf, type Caller, ownBoardIdOf, tool, type ToolResult } from "../tool.ts";
 import type { Context } from "@board/core/context/context";
 
 const board_id = Id.optional();
@@ -29,7 +29,7 @@ export const getBoardTool = tool({
   input: z.object({ board_id }),
   output: BoardResult,
   run: async (ctx, call) =>
-    call.board_id === undefined && !(ctx.actor.type === "agent" && ctx.actor.board_id !== null) ? listBoards(ctx) : describeBoard(ctx, boardIdOf(ctx, call)),
+    call.board_id === undefined && ownBoardIdOf(ctx.actor) === null ? listBoards(ctx) : describeBoard(ctx, boardIdOf(ctx, call)),
 });
 
 async function listBoards(ctx: Context<Caller>): Promise<ToolResult<z.infer<typeof BoardResult>>> {
