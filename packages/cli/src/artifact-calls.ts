@@ -4,7 +4,8 @@ import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type Artifact, ApiError, type NewArtifact } from "@board/client";
+import { type Artifact, ApiError, ConnectionError, type NewArtifact } from "@board/client";
+import { withRetries } from "@board/client/retry";
 import { UsageError } from "./failure.ts";
 import type { Session } from "./session.ts";
 
@@ -58,13 +59,18 @@ async function hashOf(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Sends the content to the service or to the bucket. The bucket must not get the caller's token. */
+/**
+ * Sends the content to the service or to the bucket. The bucket must not get the caller's token. Sending it again is harmless,
+ * because the artifact gets its content only when it is completed.
+ */
 async function upload(session: Session, { upload: plan, size }: NewArtifact, file: string): Promise<void> {
   if (!plan) return;
   const headers = { ...plan.headers, ...(plan.authenticated ? credentialsOf(session) : {}), "content-length": String(size) };
-  const body = Readable.toWeb(createReadStream(file));
-  const init = { method: "PUT", headers, body, duplex: "half" };
-  await requireOk(await fetch(new URL(plan.url, `${session.url}/`), init as unknown as RequestInit));
+  const url = new URL(plan.url, `${session.url}/`);
+  await repeated("put", async () => {
+    const body = Readable.toWeb(createReadStream(file));
+    await requireOk(await request(url, { method: "PUT", headers, body, duplex: "half" } as unknown as RequestInit));
+  });
 }
 
 interface ArtifactPath {
@@ -92,12 +98,24 @@ export async function saveContent(session: Session, artifact: ArtifactPath, file
  * token.
  */
 export async function openContent(session: Session, { board_id, artifact_id }: ArtifactPath): Promise<Readable> {
-  const address = `${session.url}/api/v1/boards/${board_id}/artifacts/${artifact_id}/content`;
-  const answer = await fetch(address, { headers: credentialsOf(session), redirect: "manual" });
-  const location = answer.status === 302 ? answer.headers.get("location") : null;
-  const content = await requireOk(location === null ? answer : await fetch(location));
+  const address = new URL(`${session.url}/api/v1/boards/${board_id}/artifacts/${artifact_id}/content`);
+  const content = await repeated("get", async () => {
+    const answer = await request(address, { headers: credentialsOf(session), redirect: "manual" });
+    const location = answer.status === 302 ? answer.headers.get("location") : null;
+    return requireOk(location === null ? answer : await request(new URL(location)));
+  });
   return content.body === null ? Readable.from([]) : Readable.fromWeb(content.body as never);
 }
+
+/** Repeats a request after transient errors, as often as the client repeats the calls of the API. */
+const repeated = <T>(verb: "get" | "put", attempt: () => Promise<T>): Promise<T> =>
+  withRetries(attempt, { verb, has_key: false, retries: 3, signal: undefined });
+
+const request = (url: URL, init?: RequestInit): Promise<Response> =>
+  fetch(url, init).catch((error: unknown) => {
+    // Fetch throws a TypeError when the network fails.
+    throw error instanceof TypeError ? new ConnectionError(url.origin, error) : error;
+  });
 
 const credentialsOf = ({ identity, token }: Session): Record<string, string> =>
   identity.type === "agent" ? { "x-agent-token": token } : { authorization: `Bearer ${token}` };
