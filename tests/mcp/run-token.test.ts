@@ -7,7 +7,7 @@ import { connectMcp } from "./support.ts";
 const world = await setupWorld();
 const home = await world.tenant("home");
 
-/** Takes a new task as the main agent, which has no board of its own, and creates the token of the run. */
+/** Takes a new task as the main agent, which belongs to no board, and creates the token of the run. */
 async function beginRunOfMainAgent() {
   const main = await actAsMainAgent(world, home.gateway_id);
   const { id: task_id } = await addTask(world, home, { title: "Count the lamps" });
@@ -19,7 +19,7 @@ async function beginRunOfMainAgent() {
   return { task_id, token: made.body.token as string };
 }
 
-test("the tools of a run work on the board of the run without being told its id, also for a main agent", async () => {
+test("the tools of a run work on the board of the run without its id in the call, also for a main agent", async () => {
   const other = { name: "Another board", description: "B", gateway_id: home.gateway_id };
   expect((await world.call("POST", "/api/v1/boards", { token: home.owner.token, body: other })).status).toBe(200);
   const { task_id, token } = await beginRunOfMainAgent();
