@@ -4,8 +4,9 @@ import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { type Artifact, ApiError, ConnectionError, type NewArtifact } from "@board/client";
-import { withRetries } from "@board/client/retry";
+import { delayAfter, isTransient } from "@board/runner/retry";
 import { UsageError } from "./failure.ts";
 import type { Session } from "./session.ts";
 
@@ -67,7 +68,7 @@ async function upload(session: Session, { upload: plan, size }: NewArtifact, fil
   if (!plan) return;
   const headers = { ...plan.headers, ...(plan.authenticated ? credentialsOf(session) : {}), "content-length": String(size) };
   const url = new URL(plan.url, `${session.url}/`);
-  await repeated("put", async () => {
+  await withRetries(async () => {
     const body = Readable.toWeb(createReadStream(file));
     await requireOk(await request(url, { method: "PUT", headers, body, duplex: "half" } as unknown as RequestInit));
   });
@@ -99,7 +100,7 @@ export async function saveContent(session: Session, artifact: ArtifactPath, file
  */
 export async function openContent(session: Session, { board_id, artifact_id }: ArtifactPath): Promise<Readable> {
   const address = new URL(`${session.url}/api/v1/boards/${board_id}/artifacts/${artifact_id}/content`);
-  const content = await repeated("get", async () => {
+  const content = await withRetries(async () => {
     const answer = await request(address, { headers: credentialsOf(session), redirect: "manual" });
     const location = answer.status === 302 ? answer.headers.get("location") : null;
     return requireOk(location === null ? answer : await request(new URL(location)));
@@ -107,9 +108,22 @@ export async function openContent(session: Session, { board_id, artifact_id }: A
   return content.body === null ? Readable.from([]) : Readable.fromWeb(content.body as never);
 }
 
-/** Repeats a request after transient errors, as often as the client repeats the calls of the API. */
-const repeated = <T>(verb: "get" | "put", attempt: () => Promise<T>): Promise<T> =>
-  withRetries(attempt, { verb, has_key: false, retries: 3, signal: undefined });
+/** The client repeats calls of the API as often, and waits as long. */
+const RETRIES = 3;
+const MAX_DELAY_MS = 60_000;
+
+/** Repeats requests after transient errors. The client does this only for calls of the API. */
+async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let repeat = 0; ; repeat++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const delay = delayAfter(error, repeat);
+      if (repeat === RETRIES || !isTransient(error) || delay > MAX_DELAY_MS) throw error;
+      await pause(delay);
+    }
+  }
+}
 
 const request = (url: URL, init?: RequestInit): Promise<Response> =>
   fetch(url, init).catch((error: unknown) => {

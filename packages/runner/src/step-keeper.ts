@@ -1,7 +1,7 @@
 import type { Journal } from "./journal.ts";
 import type { Step } from "./step.ts";
 
-/** Returns a function that adds steps to a journal. The work goes on while the disk is full, and one message says so. */
+/** Returns a function that adds steps to a journal. The work goes on while the disk is full. The first failure is printed. */
 export function keepSteps(journal: Journal, print: (text: string) => void): (step: Step) => void {
   let isTold = false;
   return (step) => {
