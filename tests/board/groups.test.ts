@@ -161,7 +161,7 @@ describe("access to board groups", () => {
   ])(
     "a person with the rights %j who may write to a board outside adds it to a group only with the right to write to the group",
     async (rights, ...refusals) => {
-      const person = await join(rights);
+      const person = await addPersonWithRights(world, home, rights);
       const { board_id: own } = await addBoard(world, home, "Outside");
       const { id } = (await world.call("GET", "/organizations/me/member", person)).body;
       await world.db
@@ -178,7 +178,7 @@ describe("access to board groups", () => {
   );
 
   test("a person moves a board into a group of the board's organization while another organization is active", async () => {
-    const person = await join({ write: true });
+    const person = await addPersonWithRights(world, home, { write: true });
     await world.call("POST", "/organizations", { token: person.token, body: { name: "Elsewhere" } });
     const { board_id: own } = await addBoard(world, home, "Outside");
     const body = { board_group_id: filled };

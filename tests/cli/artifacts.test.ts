@@ -12,7 +12,12 @@ import { serve } from "../support/serve.ts";
 const folder = mkdtempSync(path.join(tmpdir(), "attached-"));
 const world = await setupWorld({ environment: { WEBHOOK_BODY_STORAGE: path.join(folder, "storage") } });
 const home = await openPullBoard(world, "home");
-const server = await serve((request) => world.app.fetch(request));
+/** Handles the next uploads of content in place of the service. */
+const failures: (() => Response)[] = [];
+const server = await serve((request) => {
+  const fail = request.method === "PUT" ? failures.shift() : undefined;
+  return fail ? fail() : world.app.fetch(request);
+});
 const commandLine = await openCommandLine();
 afterAll(async () => {
   await cleanUpPrograms();
@@ -39,6 +44,20 @@ test("attach adds a file to a task, artifacts lists it, and artifact get saves i
   await asWorker.run(["artifact", "get", second.id, "-o", saved]);
   expect(readFileSync(saved).equals(readFileSync(large))).toBe(true);
   expect((await asOwner.run(["artifact", "get", first.id])).stdout).toBe("# Notes\n");
+});
+
+test("attach sends the content again after a lost connection and while the service is overloaded", async () => {
+  const task_id = await home.addTask();
+  const large = path.join(folder, "video.bin");
+  writeFileSync(large, randomBytes(300_000));
+  const overloaded = () => Response.json({ detail: "Later" }, { status: 503, headers: { "Retry-After": "0" } });
+  // Nothing listens at the address, so this upload ends without an answer.
+  const lost = () => new Response(null, { status: 307, headers: { location: "http://127.0.0.1:2/" } });
+  failures.push(overloaded, lost);
+  const { code, stderr, stdout } = await asOwner.run(["attach", task_id, large, "--json"]);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(JSON.parse(stdout)).toMatchObject({ name: "video.bin", size: 300_000, status: "ready" });
+  expect(failures).toEqual([]);
 });
 
 test("the artifact commands report a missing file and an unknown id", async () => {

@@ -4,7 +4,9 @@ import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type Artifact, ApiError, type NewArtifact } from "@board/client";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Artifact, ApiError, ConnectionError, type NewArtifact } from "@board/client";
+import { delayAfter, isTransient } from "@board/runner/retry";
 import { UsageError } from "./failure.ts";
 import type { Session } from "./session.ts";
 
@@ -58,13 +60,18 @@ async function hashOf(file: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Sends the content to the service or to the bucket. The bucket must not get the caller's token. */
+/**
+ * Sends the content to the service or to the bucket. The bucket must not get the caller's token. Sending it again is harmless,
+ * because the artifact gets its content only when it is completed.
+ */
 async function upload(session: Session, { upload: plan, size }: NewArtifact, file: string): Promise<void> {
   if (!plan) return;
   const headers = { ...plan.headers, ...(plan.authenticated ? credentialsOf(session) : {}), "content-length": String(size) };
-  const body = Readable.toWeb(createReadStream(file));
-  const init = { method: "PUT", headers, body, duplex: "half" };
-  await requireOk(await fetch(new URL(plan.url, `${session.url}/`), init as unknown as RequestInit));
+  const url = new URL(plan.url, `${session.url}/`);
+  await withRetries(async () => {
+    const body = Readable.toWeb(createReadStream(file));
+    await requireOk(await request(url, { method: "PUT", headers, body, duplex: "half" } as unknown as RequestInit));
+  });
 }
 
 interface ArtifactPath {
@@ -92,12 +99,37 @@ export async function saveContent(session: Session, artifact: ArtifactPath, file
  * token.
  */
 export async function openContent(session: Session, { board_id, artifact_id }: ArtifactPath): Promise<Readable> {
-  const address = `${session.url}/api/v1/boards/${board_id}/artifacts/${artifact_id}/content`;
-  const answer = await fetch(address, { headers: credentialsOf(session), redirect: "manual" });
-  const location = answer.status === 302 ? answer.headers.get("location") : null;
-  const content = await requireOk(location === null ? answer : await fetch(location));
+  const address = new URL(`${session.url}/api/v1/boards/${board_id}/artifacts/${artifact_id}/content`);
+  const content = await withRetries(async () => {
+    const answer = await request(address, { headers: credentialsOf(session), redirect: "manual" });
+    const location = answer.status === 302 ? answer.headers.get("location") : null;
+    return requireOk(location === null ? answer : await request(new URL(location)));
+  });
   return content.body === null ? Readable.from([]) : Readable.fromWeb(content.body as never);
 }
+
+/** The client repeats calls of the API as often, and waits as long. */
+const RETRIES = 3;
+const MAX_DELAY_MS = 60_000;
+
+/** Repeats requests after transient errors. The client does this only for calls of the API. */
+async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let repeat = 0; ; repeat++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const delay = delayAfter(error, repeat);
+      if (repeat === RETRIES || !isTransient(error) || delay > MAX_DELAY_MS) throw error;
+      await pause(delay);
+    }
+  }
+}
+
+const request = (url: URL, init?: RequestInit): Promise<Response> =>
+  fetch(url, init).catch((error: unknown) => {
+    // Fetch throws a TypeError when the network fails.
+    throw error instanceof TypeError ? new ConnectionError(url.origin, error) : error;
+  });
 
 const credentialsOf = ({ identity, token }: Session): Record<string, string> =>
   identity.type === "agent" ? { "x-agent-token": token } : { authorization: `Bearer ${token}` };

@@ -55,12 +55,12 @@ const MAX_LOG_LINES = 500;
 export async function runAgent(options: AgentSessionOptions, prompt: string): Promise<SessionResult> {
   const { command, cwd, env, onStarted } = options;
   const group = startProcessGroup(command.file, command.args, { cwd, env });
-  if (group.child.pid !== undefined) onStarted(identifyProcess(group.child.pid));
   const kill = () => void group.end(0);
   options.killing.addEventListener("abort", kill, { once: true });
   const log = limitLog(options.steps);
   const reading = copyLines(group, log, options.onSign);
   try {
+    if (group.child.pid !== undefined) onStarted(identifyProcess(group.child.pid));
     const running = command.protocol === "acp" ? speak(group, options, prompt, log) : execute(group, options, prompt, log);
     return await Promise.race([running, failedStart(group, command)]);
   } finally {
@@ -90,8 +90,7 @@ async function copyLines(
   onSign: () => void,
 ): Promise<void> {
   try {
-    for await (const { text } of readLines(child.stderr, MAX_LOG_LINE)) {
-      onSign();
+    for await (const { text } of readLines(child.stderr, MAX_LOG_LINE, onSign)) {
       if (text.trim() !== "") log("stderr", text);
     }
   } catch {
@@ -210,8 +209,7 @@ async function execute(
   onAgent({ name: command.tool, version: null });
   group.child.stdin.end(prompt);
   const copying = (async () => {
-    for await (const { text } of readLines(group.child.stdout, MAX_LOG_LINE)) {
-      onSign();
+    for await (const { text } of readLines(group.child.stdout, MAX_LOG_LINE, onSign)) {
       if (text.trim() === "") continue;
       log("stdout", text);
       steps.keep(text);

@@ -1,16 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
+import { readFrom, writeAt } from "./line-file.ts";
 import type { ProcessIdentity } from "./process-identity.ts";
 import type { Step, UsageEntry } from "./step.ts";
 
@@ -94,23 +84,32 @@ export function createJournal(folder: string, facts: RunFacts): Journal {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = journalFile(folder, facts.run_id);
   const journal = openFile(openSync(file, existsSync(file) ? "r+" : "w+", 0o600), file, facts);
-  if (journal.lines.length === 0) journal.add({ line: "run", facts });
-  journal.flush();
-  return journal;
+  try {
+    if (journal.lines.length === 0) journal.add({ line: "run", facts });
+    return journal;
+  } catch (error) {
+    journal.remove();
+    throw error;
+  }
 }
 
-/** Reads to which run a journal belongs. Returns null if there is no such file, or if its first line does not name a run. */
+/** Reads to which run a journal belongs. Returns null if its first line does not name a run, and throws if it cannot be read. */
 export function readFacts(file: string): RunFacts | null {
-  let descriptor: number | null = null;
+  const descriptor = openSync(file, "r");
   try {
-    descriptor = openSync(file, "r");
     const [first] = readFrom(descriptor, 0);
-    const line = JSON.parse(first?.text ?? "null") as JournalLine | null;
+    return toFacts(first?.text ?? "null");
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function toFacts(text: string): RunFacts | null {
+  try {
+    const line = JSON.parse(text) as JournalLine | null;
     return line?.line === "run" ? line.facts : null;
   } catch {
     return null;
-  } finally {
-    if (descriptor !== null) closeSync(descriptor);
   }
 }
 
@@ -148,8 +147,9 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
 
   const write = (line: JournalLine) => {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    // If this fails, the next line is written over the part of this line that is in the file.
+    writeAt(descriptor, bytes, size);
     note(line, size, bytes.length);
-    writeSync(descriptor, bytes, 0, bytes.length, size);
     size += bytes.length;
     isDirty = true;
   };
@@ -158,7 +158,13 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
     isDirty = false;
     fsyncSync(descriptor);
   };
-  const timer = setInterval(flush, FSYNC_MS);
+  const timer = setInterval(() => {
+    try {
+      flush();
+    } catch {
+      // A disk that fails also refuses the next line, so `add` throws too.
+    }
+  }, FSYNC_MS);
   timer.unref();
   let isFull = false;
 
@@ -199,13 +205,21 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
       return found;
     },
     noteSent(next) {
-      write({ line: "sent", next });
+      sent = next;
+      try {
+        write({ line: "sent", next });
+      } catch {
+        // Without this line, the next start sends these steps again, and the service knows their numbers.
+      }
     },
     flush,
     close() {
       clearInterval(timer);
-      flush();
-      closeSync(descriptor);
+      try {
+        flush();
+      } finally {
+        closeSync(descriptor);
+      }
     },
     remove() {
       clearInterval(timer);
@@ -213,27 +227,4 @@ function openFile(descriptor: number, file: string, facts: RunFacts): Journal {
       rmSync(file, { force: true });
     },
   };
-}
-
-const CHUNK = 65_536;
-
-/** Reads the complete lines of a file, beginning at an offset, in pieces. */
-function* readFrom(descriptor: number, start: number, end = Number.POSITIVE_INFINITY) {
-  let rest = Buffer.alloc(0);
-  let at = start;
-  let next = start;
-  while (next < end) {
-    const chunk = Buffer.alloc(CHUNK);
-    const read = readSync(descriptor, chunk, 0, CHUNK, next);
-    if (read === 0) return;
-    next += read;
-    rest = Buffer.concat([rest, chunk.subarray(0, read)]);
-    let from = 0;
-    for (let stop = rest.indexOf(10); stop >= 0; stop = rest.indexOf(10, from)) {
-      yield { text: rest.toString("utf8", from, stop), offset: at, length: stop + 1 - from };
-      at += stop + 1 - from;
-      from = stop + 1;
-    }
-    rest = rest.subarray(from);
-  }
 }

@@ -8,9 +8,9 @@ export interface Line {
 
 /**
  * Yields the lines of an output. It keeps one line of at most `max_bytes` in memory and reads on only when the caller asks for
- * more.
+ * more. `onOutput` is called for any output, also for a part of a line.
  */
-export async function* readLines(input: Readable, max_bytes: number): AsyncGenerator<Line> {
+export async function* readLines(input: Readable, max_bytes: number, onOutput = () => {}): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
   let size = 0;
   let is_cut = false;
@@ -28,6 +28,7 @@ export async function* readLines(input: Readable, max_bytes: number): AsyncGener
     return line;
   };
   for await (const chunk of input as AsyncIterable<Buffer>) {
+    onOutput();
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
       add(chunk.subarray(start, end));

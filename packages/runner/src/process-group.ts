@@ -11,6 +11,9 @@ export interface ProcessGroup {
   end(grace_ms: number): Promise<void>;
 }
 
+/** The output of a process that has exited is read for this long, if another process keeps it open. */
+const LAST_OUTPUT_MS = 2_000;
+
 /** Starts a program as the leader of its own process group, so that all processes that it starts can be ended with it. */
 export function startProcessGroup(
   file: string,
@@ -34,18 +37,20 @@ export function startProcessGroup(
     child.once("error", (error) => resolve({ code: null, signal: null, error }));
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
-  return {
-    child,
-    exited,
-    async end(grace_ms) {
-      const { pid } = child;
-      if (pid === undefined) return;
-      await endGroup(pid, grace_ms);
-      child.stdout.destroy();
-      child.stderr.destroy();
-      await exited;
-    },
-  };
+  async function end(grace_ms: number): Promise<void> {
+    const { pid } = child;
+    if (pid === undefined) return;
+    await endGroup(pid, grace_ms);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    await exited;
+  }
+  // A process that the program left behind may keep the output open, which would otherwise never end.
+  child.once("exit", () => {
+    const timer = setTimeout(() => void end(0), LAST_OUTPUT_MS);
+    void exited.then(() => clearTimeout(timer));
+  });
+  return { child, exited, end };
 }
 
 const POLL_MS = 50;

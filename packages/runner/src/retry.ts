@@ -32,5 +32,7 @@ export async function untilAnswered<T>(call: () => Promise<T>, signal: AbortSign
 
 export const hasCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof ApiError && error.code !== undefined && codes.includes(error.code);
+/** Returns whether the service refused the token. Another start of the runner may have a valid token. */
+export const isTokenRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 export const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status >= 400 && error.status < 500;

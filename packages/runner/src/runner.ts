@@ -1,10 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { deliverAbandonedRuns } from "./abandoned-runs.ts";
-import type { BoardService, TakenTask } from "./board-service.ts";
-import { createJournal, journalFile } from "./journal.ts";
+import { type BoardService, handleOf, type TakenTask } from "./board-service.ts";
+import { createJournal, journalFile, type RunFacts } from "./journal.ts";
 import type { RunnerHost, RunnerOptions } from "./options.ts";
-import { takeOwnership } from "./owner-lock.ts";
+import { type OwnerLock, takeOwnership } from "./owner-lock.ts";
 import { delayAfter, isRefusal, isTransient } from "./retry.ts";
 import { runTask, type TaskRunContext } from "./task-run.ts";
 import { openWorkSignal } from "./work-signal.ts";
@@ -49,8 +49,9 @@ export async function runTasks(
     );
   const clock = setInterval(show, 1_000);
 
+  const undelivered = new Set<string>();
   const deliver = () =>
-    deliverAbandonedRuns({ service, agent_id, folder: state_folder, print: host.print, signal: killing }).catch(
+    deliverAbandonedRuns({ service, agent_id, folder: state_folder, undelivered, print: host.print, signal: killing }).catch(
       (error: unknown) => {
         if (!killing.aborted)
           host.print({ event: "warning", text: `Earlier runs could not be delivered: ${(error as Error).message}` });
@@ -106,9 +107,9 @@ export async function runTasks(
       fence,
       started_at: new Date().toISOString(),
     };
-    const lock = takeOwnership(`${journalFile(state_folder, run_id)}.lock`);
-    if (!lock) return;
-    const journal = createJournal(state_folder, facts);
+    const opened = await openJournal(facts);
+    if (!opened) return;
+    const { journal, lock } = opened;
     const state = { title: task.title, since: performance.now(), last: "" };
     running.set(run_id, state);
     host.print({ event: "task", text: `took: ${task.title}`, task_id: task.id, run_id });
@@ -137,6 +138,24 @@ export async function runTasks(
     } finally {
       running.delete(run_id);
       lock.release();
+    }
+  }
+
+  /** Opens the journal of a task that was taken. Without a journal, nobody works on the task, so it is given back. */
+  async function openJournal(facts: RunFacts) {
+    let lock: OwnerLock | null = null;
+    try {
+      lock = takeOwnership(`${journalFile(state_folder, facts.run_id)}.lock`);
+      return lock && { lock, journal: createJournal(state_folder, facts) };
+    } catch (error) {
+      lock?.release();
+      await service.releaseTask(handleOf(facts)).catch(() => {});
+      throw new Error(
+        `A task was given back, because its run cannot be recorded in ${state_folder}: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 

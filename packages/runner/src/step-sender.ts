@@ -30,6 +30,8 @@ export function startStepSender(journal: Journal, post: PostSteps): StepSender {
   let isRefused = false;
   const wake = { now: () => {} };
   const working = work();
+  // `finish` throws this error too. Until then, a journal that cannot be read must not end the runner.
+  working.catch(() => {});
 
   async function work(): Promise<void> {
     let max = MAX_BATCH;

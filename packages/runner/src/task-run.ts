@@ -12,9 +12,10 @@ import { openPullRequest } from "./pull-request.ts";
 import { untilAnswered } from "./retry.ts";
 import { createStepMapper } from "./session-update.ts";
 import { watchStall } from "./stall.ts";
+import { keepSteps } from "./step-keeper.ts";
 import { startStepSender } from "./step-sender.ts";
 import { cutText, type UsageEntry } from "./step.ts";
-import { tellEnding } from "./run-ending.ts";
+import { storeEnding, tellEnding } from "./run-ending.ts";
 import { attachDiff } from "./work-diff.ts";
 import { collectWork, type WorkResult } from "./work-result.ts";
 import { openInPlace, openWorktree, type Repository, type TaskFolder } from "./worktree.ts";
@@ -62,8 +63,7 @@ export async function runTask(context: TaskRunContext, { task, comments }: Taken
       if (isLeaseLost(error)) return toLost("The lease is lost.", folder, []);
       return giveBack(`The runner could not do it: ${(error as Error).message}`);
     });
-    // If the runner is killed after this line is written, its next start reports the end of the run.
-    journal.add({ line: "end", ending });
+    storeEnding(journal, ending, print);
     lease.stop();
     const isDelivered = await sender.finish(context.killing);
     if (ending.move === "review" && folder) {
@@ -118,8 +118,9 @@ interface Said {
 async function work(context: TaskRunContext, { task, comments, journal, folder, interrupt, signal, print }: Work): Promise<Said> {
   const { service, options, host } = context;
   const { facts } = journal;
+  const keep = keepSteps(journal, print);
   const steps = createStepMapper((step) => {
-    journal.addStep(step);
+    keep(step);
     context.onStep(step.kind === "tool_call" ? (step.title ?? "") : "text" in step ? step.text : step.kind);
   });
   const stall = watchStall(options.stall_ms, () => interrupt({ type: "stalled" }));

@@ -3,7 +3,7 @@ import { anchorText } from "@board/core/task/comment/anchor";
 import { TaskComment } from "@board/core/task/comment/comment";
 import * as z from "zod";
 import { fenced } from "./fenced.ts";
-import { type Beginning, beginningOf, inline } from "./limits.ts";
+import { type Beginning, beginningOf, inline, moreOf } from "./limits.ts";
 
 const { id, agent_id, user_id, anchor, created_at } = TaskComment.shape;
 
@@ -14,8 +14,13 @@ export const toCommentView = (comment: TaskComment): z.infer<typeof CommentView>
   return { id, agent_id, user_id, created_at, content: inline(contentOf(comment)), anchor };
 };
 
-const contentOf = ({ task_id, board_id, content }: TaskComment): Beginning =>
-  beginningOf(content, `GET /api/v1/boards/${board_id}/tasks/${task_id}/comments`);
+/** Returns the line that says where the earlier comments are, if there are more than `max`. */
+export const moreComments = (comments: readonly TaskComment[], max: number): string[] =>
+  moreOf({ "earlier comments": [comments.length, comments[0] ? placeOf(comments[0]) : "", max] });
+
+const placeOf = ({ task_id, board_id }: TaskComment): string => `GET /api/v1/boards/${board_id}/tasks/${task_id}/comments`;
+
+const contentOf = (comment: TaskComment): Beginning => beginningOf(comment.content, placeOf(comment));
 
 export const commentsText = (comments: readonly TaskComment[]): string[] =>
   comments.flatMap((comment) =>

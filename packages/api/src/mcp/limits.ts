@@ -43,12 +43,14 @@ export function cutMessage(text: string, way: string): string {
 export const smallObject = (value: Record<string, unknown>, way: string): Record<string, unknown> =>
   JSON.stringify(value).length <= MAX_CHARS ? value : { "...": way };
 
-/** Returns the first `MAX_ROWS` rows of a list. */
-export const firstRows = <T>(rows: readonly T[]): T[] => rows.slice(0, MAX_ROWS);
+/** Returns the first rows of a list. */
+export const firstRows = <T>(rows: readonly T[], max = MAX_ROWS): T[] => rows.slice(0, max);
 
 /**
- * Returns a line for each list of which a result has only the first rows. It says where the rest is. `lists` has the length and
- * the place of each list.
+ * Returns a line for each list of which a result has only some rows. It says where the rest is. `lists` has the length of each
+ * list, its place, and how many of its rows a result has.
  */
-export const moreOf = (lists: Readonly<Record<string, readonly [length: number, place: string]>>): string[] =>
-  Object.entries(lists).flatMap(([name, [length, place]]) => (length > MAX_ROWS ? [`There are more ${name}: ${place}`] : []));
+export const moreOf = (lists: Readonly<Record<string, readonly [length: number, place: string, max?: number]>>): string[] =>
+  Object.entries(lists).flatMap(([name, [length, place, max = MAX_ROWS]]) =>
+    length > max ? [`There are more ${name}: ${place}`] : [],
+  );

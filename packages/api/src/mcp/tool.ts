@@ -128,10 +128,15 @@ export function toQuery<S extends z.ZodObject>(schema: S, values: Record<string,
 }
 
 /**
- * Returns the board in the call, or else the agent's own board. People and main agents have no own board, so they must send one.
+ * Returns the board that the caller means when it names none: the board of the run, or else the agent's own board. People and main
+ * agents have no such board.
  */
+export const ownBoardIdOf = (actor: Caller): string | null =>
+  actor.type === "agent" ? (actor.run?.board_id ?? actor.board_id) : null;
+
+/** Returns the board in the call, or else the caller's own board. */
 export function boardIdOf({ actor }: Context<Caller>, { board_id }: { board_id?: string | undefined }): string {
-  const id = board_id ?? (actor.type === "agent" ? actor.board_id : null);
+  const id = board_id ?? ownBoardIdOf(actor);
   if (id !== null) return id;
   const msg = "Field required: get_board without arguments lists your boards";
   throw new InvalidInput([{ type: "missing", loc: ["body", "board_id"], msg, input: null }]);

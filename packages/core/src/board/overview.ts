@@ -15,8 +15,8 @@ import { lazyObject } from "../values/wire.ts";
 import { readersOf } from "../organization/board-rights.ts";
 import { conditionOf } from "../lists/filter.ts";
 
-const MAX_AGENTS = 50;
-const MAX_PEOPLE = 20;
+export const MAX_AGENTS = 50;
+export const MAX_PEOPLE = 20;
 
 export const BoardOverview = lazyObject(() => ({
   board: Board.pick({
@@ -37,7 +37,10 @@ export const BoardOverview = lazyObject(() => ({
 }));
 export type BoardOverview = z.infer<typeof BoardOverview>;
 
-/** Returns what a caller needs to know before working on a board: the rules, the people and agents, and the amount of work. */
+/**
+ * Returns what a caller needs to know before working on a board: the rules, the people and agents, and the amount of work. One
+ * agent or person above the maximum shows that there are more.
+ */
 export async function getBoardOverview(ctx: CallerContext, board_id: string): Promise<BoardOverview> {
   const board = await boardFor(ctx, board_id, "read");
   const [[state], boardAgents, people, counts, [pending]] = await readAll(ctx, [
@@ -73,7 +76,7 @@ async function readAgents(ctx: Context, board_id: string): Promise<BoardOverview
     .from(agents)
     .where(eq(agents.board_id, board_id))
     .orderBy(desc(agents.is_board_lead), asc(agents.created_at), asc(agents.id))
-    .limit(MAX_AGENTS);
+    .limit(MAX_AGENTS + 1);
   return rows.map((row) => {
     const { id, name, status, is_board_lead } = toAgent(row, ctx.now());
     return { id, name, status, is_board_lead };
@@ -92,7 +95,7 @@ async function readPeople(ctx: Context, board: { id: string; organization_id: st
     .innerJoin(users, eq(users.id, organization_members.user_id))
     .where(and(readersOf(board), isNull(users.service_organization_id)))
     .orderBy(asc(organization_members.created_at), asc(organization_members.id))
-    .limit(MAX_PEOPLE);
+    .limit(MAX_PEOPLE + 1);
 }
 
 export const BoardLabel = lazyObject(() => Board.pick({ id: true, name: true }).shape);

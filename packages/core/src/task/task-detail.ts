@@ -10,7 +10,7 @@ import { tasks } from "../schema/task.sql.ts";
 import { Task } from "./task.ts";
 import { lazyObject } from "../values/wire.ts";
 
-const COMMENTS = 20;
+export const COMMENTS = 20;
 const MAX_APPROVALS = 200;
 const MAX_DEPENDENCIES = 1_000;
 
@@ -28,12 +28,17 @@ export const TaskDetail = lazyObject(() => ({
 export type TaskDetail = z.infer<typeof TaskDetail>;
 
 /** Returns a task with its latest comments, its dependencies and its approvals. */
-export async function getTaskDetail(ctx: CallerContext, board_id: string, task_id: string): Promise<TaskDetail> {
+export async function getTaskDetail(
+  ctx: CallerContext,
+  board_id: string,
+  task_id: string,
+  max_comments = COMMENTS,
+): Promise<TaskDetail> {
   const task = await getTask(ctx, board_id, task_id);
   const isLinked = sql`exists (select 1 from ${approval_task_links} as link
     where link.approval_id = ${approvals.id} and link.task_id = ${task.id})`;
   const [comments, dependencies, linked] = await readAll(ctx, [
-    () => readLatestComments(ctx, task.board_id, task.id, COMMENTS),
+    () => readLatestComments(ctx, task.board_id, task.id, max_comments),
     () => readDependencies(ctx, task),
     () => readApprovals(ctx, and(eq(approvals.board_id, task.board_id), isLinked)!, MAX_APPROVALS),
   ]);

@@ -1,11 +1,18 @@
 import { agent, userOrAgent } from "@board/core/context/actor";
-import { BoardLabel, BoardOverview, getBoardOverview, listReadableBoards } from "@board/core/board/overview";
+import {
+  BoardLabel,
+  BoardOverview,
+  getBoardOverview,
+  listReadableBoards,
+  MAX_AGENTS,
+  MAX_PEOPLE,
+} from "@board/core/board/overview";
 import { getPayloadText } from "@board/core/webhook/payload";
 import { Id, Integer, MAX_INTEGER, oneLine } from "@board/core/values/wire";
 import * as z from "zod";
 import { fenced, fencedData, fencedRows } from "../fenced.ts";
 import { beginningOf, cut, firstRows, MAX_CHARS, MAX_ROWS, moreOf } from "../limits.ts";
-import { boardIdOf, type Caller, tool, type ToolResult } from "../tool.ts";
+import { boardIdOf, type Caller, ownBoardIdOf, tool, type ToolResult } from "../tool.ts";
 import type { Context } from "@board/core/context/context";
 
 const board_id = Id.optional();
@@ -22,9 +29,7 @@ export const getBoardTool = tool({
   input: z.object({ board_id }),
   output: BoardResult,
   run: async (ctx, call) =>
-    call.board_id === undefined && !(ctx.actor.type === "agent" && ctx.actor.board_id !== null)
-      ? listBoards(ctx)
-      : describeBoard(ctx, boardIdOf(ctx, call)),
+    call.board_id === undefined && ownBoardIdOf(ctx.actor) === null ? listBoards(ctx) : describeBoard(ctx, boardIdOf(ctx, call)),
 });
 
 async function listBoards(ctx: Context<Caller>): Promise<ToolResult<z.infer<typeof BoardResult>>> {
@@ -37,14 +42,24 @@ async function listBoards(ctx: Context<Caller>): Promise<ToolResult<z.infer<type
 }
 
 async function describeBoard(ctx: Context<Caller>, board_id: string): Promise<ToolResult<z.infer<typeof BoardResult>>> {
-  const overview = await getBoardOverview(ctx, board_id);
-  const way = `GET /api/v1/${ctx.actor.type === "agent" ? "agent/" : ""}boards/${board_id}`;
+  const found = await getBoardOverview(ctx, board_id);
+  const agents = firstRows(found.agents, MAX_AGENTS);
+  const people = firstRows(found.people, MAX_PEOPLE);
+  const overview = { ...found, agents, people };
+  const isAgent = ctx.actor.type === "agent";
+  const api = `GET /api/v1/${isAgent ? "agent/" : ""}`;
+  const way = `${api}boards/${board_id}`;
+  const more = moreOf({
+    agents: [found.agents.length, `${api}agents?board_id=${board_id}`, MAX_AGENTS],
+    people: [found.people.length, isAgent ? "only people can list them" : `${api}organizations/me/members`, MAX_PEOPLE],
+  });
   const { description, objective, ...rest } = overview.board;
   const board = { ...rest, description: cut(description, way), objective: objective && cut(objective, way) };
-  return { data: { ...overview, board }, text: overviewText(overview, way) };
+  const data = { ...overview, board, ...(more.length > 0 && { more }) };
+  return { data, text: [...overviewText(overview, way), ...more].join("\n") };
 }
 
-function overviewText({ board, agents, people, task_counts, pending_approvals }: BoardOverview, way: string): string {
+function overviewText({ board, agents, people, task_counts, pending_approvals }: BoardOverview, way: string): string[] {
   const { id, status, name, description, objective, ...rest } = board;
   const rules = Object.entries(rest).flatMap(([rule, value]) => (value === true ? [rule] : []));
   const about = beginningOf(description, way);
@@ -64,7 +79,7 @@ function overviewText({ board, agents, people, task_counts, pending_approvals }:
       "People",
       people.map(({ id, name, role }) => ({ fact: `person ${id} [${role}]`, name })),
     ),
-  ].join("\n");
+  ];
 }
 
 const stateOf = ({ status, is_board_lead }: { status: string; is_board_lead: boolean }): string =>

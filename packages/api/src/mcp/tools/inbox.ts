@@ -1,12 +1,12 @@
 import { type Agent, agent } from "@board/core/context/actor";
 import { authorText } from "@board/core/context/author";
 import { acknowledge, getInbox, Inbox, InboxQuery } from "@board/core/inbox/inbox";
-import { TakeNextTask, takeNextTask } from "@board/core/task/lease/next";
+import { COMMENTS, TakeNextTask, takeNextTask } from "@board/core/task/lease/next";
 import { HeldLease } from "@board/core/task/lease/lease";
 import { Id } from "@board/core/values/wire";
 import * as z from "zod";
 import { AuthorView } from "../author-view.ts";
-import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
+import { CommentView, commentsText, moreComments, toCommentView } from "../comment-view.ts";
 import { fenced } from "../fenced.ts";
 import { beginningOfMessage, cutMessage } from "../limits.ts";
 import { taskRowsText, taskText, TaskView, toTaskView } from "../task-view.ts";
@@ -42,6 +42,7 @@ function inboxText({ inbox, authors }: Awaited<ReturnType<typeof getInbox>>, { i
   const { has_work, messages, tasks, counts, next_check_seconds } = inbox;
   if (!has_work) return `No work. Check again in ${next_check_seconds} seconds.`;
   const last = messages.at(-1);
+  const waiting = is_board_lead ? counts.review : counts.mine;
   return [
     "You have work.",
     ...messages.flatMap((message) => {
@@ -54,6 +55,7 @@ function inboxText({ inbox, authors }: Awaited<ReturnType<typeof getInbox>>, { i
     ...(is_board_lead
       ? taskRowsText("Tasks in review, to be read with get_task and moved with update_task", tasks)
       : taskRowsText("Your tasks, which next_task hands to you", tasks)),
+    ...(waiting > tasks.length ? [`${tasks.length} of ${waiting} tasks are shown.`] : []),
     ...(counts.approvals_decided > 0 ? [`Approvals decided since you acknowledged: ${counts.approvals_decided}.`] : []),
     ...(counts.free > 0
       ? [`Free tasks: ${counts.free}. ${is_board_lead ? "Assign them or leave them." : "Call next_task."}`]
@@ -75,13 +77,16 @@ export const nextTask = tool({
     retry_after_seconds: z.int(),
   }),
   async run(ctx, input) {
-    const next = await takeNextTask(ctx, parseInput(TakeNextTask, input));
+    const next = await takeNextTask(ctx, parseInput(TakeNextTask, input), COMMENTS + 1);
     const { lease, retry_after_seconds, reason, budget_ids } = next;
     const task = next.task && toTaskView(next.task);
-    const comments = next.comments.map(toCommentView);
+    const latest = next.comments.slice(-COMMENTS);
+    const comments = latest.map(toCommentView);
+    const more = moreComments(next.comments, COMMENTS);
     const text = next.task
-      ? [...taskText(next.task, ctx.actor), ...commentsText(next.comments)].join("\n")
+      ? [...taskText(next.task, ctx.actor), ...commentsText(latest), ...more].join("\n")
       : `${reason ? "The budget is spent, so there is no task" : "No task"}. Ask again in ${retry_after_seconds} seconds.`;
-    return { data: { task, lease, comments, retry_after_seconds, ...(reason && { reason, budget_ids }) }, text };
+    const facts = { ...(more.length > 0 && { more }), ...(reason && { reason, budget_ids }) };
+    return { data: { task, lease, comments, retry_after_seconds, ...facts }, text };
   },
 });

@@ -9,13 +9,13 @@ import { CreateTask, UpdateTask } from "@board/core/task/input";
 import { listTasks, TaskQuery } from "@board/core/task/list";
 import { releaseTask } from "@board/core/task/lease/release";
 import type { Task } from "@board/core/task/task";
-import { getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
+import { COMMENTS, getTaskDetail, TaskDetail } from "@board/core/task/task-detail";
 import { updateTask } from "@board/core/task/update";
 import { UsageOfCall } from "@board/core/usage/entry";
 import { reportUsageOfCall } from "@board/core/usage/report";
 import { Id, Integer, MAX_INTEGER, MAX_NAME, MAX_TEXT, NonEmpty } from "@board/core/values/wire";
 import * as z from "zod";
-import { CommentView, commentsText, toCommentView } from "../comment-view.ts";
+import { CommentView, commentsText, moreComments, toCommentView } from "../comment-view.ts";
 import { ApprovalRow, approvalText, toApprovalRow } from "../approval-view.ts";
 import { ArtifactRow, artifactsText, toArtifactRow } from "../artifact-view.ts";
 import { fencedRows } from "../fenced.ts";
@@ -105,22 +105,24 @@ export const getTaskTool = tool({
     artifacts: z.array(ArtifactRow),
   }),
   async run(ctx, { task_id, offset, ...call }) {
-    const found = await getTaskDetail(ctx, boardIdOf(ctx, call), task_id);
+    const found = await getTaskDetail(ctx, boardIdOf(ctx, call), task_id, COMMENTS + 1);
     const task = toTaskView(found, offset);
-    const comments = found.comments.map(toCommentView);
+    const latest = found.comments.slice(-COMMENTS);
+    const comments = latest.map(toCommentView);
     const dependencies = firstRows(found.dependencies);
     const approvals = firstRows(found.approvals).map(toApprovalRow);
     const files = await readFinished(ctx, found.board_id, found.id);
     const artifacts = firstRows(files).map(toArtifactRow);
     const board = `GET /api/v1/boards/${found.board_id}`;
     const path = `${board}/tasks/${found.id}`;
-    const more = moreOf({
+    const lists = moreOf({
       dependencies: [found.dependencies.length, path],
       "tasks that it waits for": [found.blocked_by_task_ids.length, path],
       tags: [found.tags.length, path],
       approvals: [found.approvals.length, `${board}/approvals?task_id=${found.id}`],
       files: [files.length, `${path}/artifacts`],
     });
+    const more = [...lists, ...moreComments(found.comments, COMMENTS)];
     const text = [
       ...taskText(found, ctx.actor, offset),
       ...fencedRows(
@@ -129,7 +131,7 @@ export const getTaskTool = tool({
       ),
       ...firstRows(found.approvals).flatMap(approvalText),
       ...artifactsText(artifacts),
-      ...commentsText(found.comments),
+      ...commentsText(latest),
       ...more,
     ];
     const data = { task, comments, dependencies, approvals, artifacts, ...(more.length > 0 && { more }) };

@@ -18,7 +18,7 @@ import { prepareLeaseChange } from "../update.ts";
 import { conditionOf } from "../../lists/filter.ts";
 
 const MAX_TAGS = 50;
-const COMMENTS = 10;
+export const COMMENTS = 10;
 /** The maximum number of boards and tasks that one request skips because a budget has no room for a run on them. */
 const MAX_REFUSALS = 20;
 /** After this many seconds, an agent without work should ask again. */
@@ -53,13 +53,13 @@ const NOTHING: NextTask = { task: null, lease: null, comments: [], retry_after_s
  * (docs/reference/tasks.md#next-task). Agents that ask at the same time get different tasks, because each request skips the tasks
  * that others have locked.
  */
-export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask): Promise<NextTask> {
+export async function takeNextTask(ctx: Context<Agent>, request: TakeNextTask, max_comments = COMMENTS): Promise<NextTask> {
   const board_id = request.board_id ?? ctx.actor.board_id;
-  let taken = await takeOne(ctx, { ...request, board_id, ignores_expired: false });
+  let taken = await takeOne(ctx, { ...request, board_id, max_comments, ignores_expired: false });
   if (taken === EXPIRED) {
     await expireLeases(ctx, conditionOf(...boardFilters(ctx.actor, board_id)));
     // If a lease is still expired, another transaction has locked its task. The request does not wait for that transaction.
-    taken = await takeOne(ctx, { ...request, board_id, ignores_expired: true });
+    taken = await takeOne(ctx, { ...request, board_id, max_comments, ignores_expired: true });
   }
   if (taken === null || taken === EXPIRED) return NOTHING;
   if (taken instanceof BudgetExhausted) return withoutBudget(taken);
@@ -82,6 +82,7 @@ type Outcome = Taken | BudgetExhausted | typeof EXPIRED | null;
 
 interface Wanted extends Omit<TakeNextTask, "board_id"> {
   board_id: string | null;
+  max_comments: number;
   ignores_expired: boolean;
 }
 
@@ -99,7 +100,7 @@ async function takeOne(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome> {
  * chooses another task, which may be on another board or not count toward this budget.
  */
 async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<Outcome | FinalWrites<Outcome>> {
-  const { board_id, tags = [], parallel, lease_seconds } = wanted;
+  const { board_id, tags = [], parallel, lease_seconds, max_comments } = wanted;
   const without = { board_ids: [] as string[], task_ids: [] as string[] };
   const action = { type: "begin" as const, lease_seconds, resume: true };
   for (let refused: BudgetExhausted | null = null; ; ) {
@@ -112,7 +113,9 @@ async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<O
     if (chosen.has_expired && !wanted.ignores_expired) return EXPIRED;
     if (chosen.id === null) return refused;
     const board: BoardRow = named ?? (await boardFor(ctx, chosen.board_id!, "write"));
-    const taken: FinalWrites<Taken> | BudgetExhausted = await begin(ctx, board, chosen.id, action).catch(chooseAgain);
+    const taken: FinalWrites<Taken> | BudgetExhausted = await begin(ctx, board, chosen.id, action, max_comments).catch(
+      chooseAgain,
+    );
     if (!(taken instanceof BudgetExhausted)) return taken;
     refused ??= taken;
     if (taken.is_final || without.board_ids.length + without.task_ids.length === MAX_REFUSALS) return taken;
@@ -125,10 +128,16 @@ async function takeWithinBudgets(ctx: Context<Agent>, wanted: Wanted): Promise<O
  * Begins the lease. The comments and everything that the lease depends on are read in one round trip. The writes are sent with the
  * COMMIT.
  */
-async function begin(ctx: Context<Agent>, board: BoardRow, task_id: string, action: LeaseAction): Promise<FinalWrites<Taken>> {
+async function begin(
+  ctx: Context<Agent>,
+  board: BoardRow,
+  task_id: string,
+  action: LeaseAction,
+  max_comments: number,
+): Promise<FinalWrites<Taken>> {
   const [writes, comments] = await Promise.all([
     prepareLeaseChange(ctx, board, task_id, action),
-    readLatestComments(ctx, board.id, task_id, COMMENTS),
+    readLatestComments(ctx, board.id, task_id, max_comments),
   ]);
   return new FinalWrites(async () => ({ task: await writes.run(), comments }));
 }
