@@ -14,7 +14,7 @@ let commandLine: CommandLine;
 beforeAll(async () => {
   server = await serve((request) => world.app.fetch(request));
   commandLine = await openCommandLine();
-}, 120_000);
+});
 afterAll(async () => {
   await cleanUpPrograms();
   await server.close();
@@ -63,7 +63,7 @@ test("board login opens the browser and signs the person in once they agree, and
   expect(await sessionsOf(owner)).toBe(before - 1);
   const refused = await commandLine.caller({ BOARD_URL: server.url, BOARD_TOKEN: token }).run(["boards"]);
   expect(refused.code).toBe(2);
-}, 120_000);
+});
 
 test("board login ends with an error when the person refuses, and stores nothing", async () => {
   const you = openCaller();
@@ -71,7 +71,7 @@ test("board login ends with an error when the person refuses, and stores nothing
   await answer(await openOwner(), await you.openedCode(), "deny");
   expect(await signingIn).toMatchObject({ code: 1, stderr: expect.stringContaining("The sign-in was refused in the browser.") });
   expect(existsSync(path.join(you.settings, "config.json"))).toBe(false);
-}, 120_000);
+});
 
 test("board login --browser ends with an error where people sign in with a token", async () => {
   const other = await createWorld();
@@ -83,7 +83,7 @@ test("board login --browser ends with an error where people sign in with a token
     await elsewhere.close();
     await other.close();
   }
-}, 120_000);
+});
 
 test("the session of the command line is a session of the person and reads only the person's own data", async () => {
   const owner = await openOwner();
@@ -106,4 +106,4 @@ test("the session of the command line is a session of the person and reads only 
   }
   // A device code can be used only once.
   expect(await post("/device/token", claim)).toMatchObject({ error: "invalid_grant" });
-}, 120_000);
+});

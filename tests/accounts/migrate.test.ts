@@ -112,4 +112,4 @@ test("a migration that would lock people out is refused with the reason, and cha
   await setIssuer("accounts");
   const back = await migrate(folder, BACK);
   expect(back).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Nobody could sign in") });
-}, 300_000);
+});

@@ -227,7 +227,7 @@ test("guessing the password of one account from many addresses is limited for a 
   }
   world.elapse(60_000);
   expect((await signIn("wanted@example.com", PASSWORD)).status).toBe(200);
-}, 120_000);
+});
 
 test("an owner can create a sign-in link for a member who is locked out, but not for people of other organizations or for owners", async () => {
   const owner = await openOwner();

@@ -44,4 +44,4 @@ test("a new folder starts with accounts: the link in its file signs the owner in
   await service.stop();
   const printed = await runProgram("doctor", environment, ["--owner-link"]);
   expect(printed).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/http:\/\/localhost:\d+\/#link=\S+/) });
-}, 180_000);
+});

@@ -112,4 +112,4 @@ test("a stream that is killed and resumed a hundred times delivers every comment
   await server.close();
   await database.close();
   await postgres.stop();
-}, 90_000);
+});

@@ -95,7 +95,7 @@ test("rows that are added and removed while a list is paged neither hide nor rep
       }),
       { numRuns: 3 },
     );
-}, 180_000);
+});
 
 describe("a cursor", () => {
   beforeAll(async () => {

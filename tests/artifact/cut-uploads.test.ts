@@ -13,7 +13,6 @@ import { setup } from "../support/fixtures.ts";
 import { cleanUpPrograms, dataFolder, type Program, readToken, startProgram } from "../support/program.ts";
 import { sha256 } from "./artifact-fixture.ts";
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 afterAll(cleanUpPrograms);
 
 const CONTENT = randomBytes(26_214_400);

@@ -32,4 +32,4 @@ test("a job that crashes at every receive ends in the dead-letter queue and is d
     { id: job!.id, attempts: 5, last_error: "No handler for jobs of kind nobody.knows" },
   ]);
   expect((await cloud.world.db.select().from(jobs).where(eq(jobs.status, "queued"))).length).toBe(0);
-}, 60_000);
+});

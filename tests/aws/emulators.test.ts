@@ -23,7 +23,7 @@ describe("PostgreSQL behind the Neon proxy", () => {
     neonConfig.wsProxy = () => proxy.address;
     neonConfig.useSecureWebSocket = false;
     neonConfig.pipelineTLS = false;
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await proxy?.stop();
@@ -88,7 +88,7 @@ describe("the SQS emulator", () => {
     expect(received.toSorted()).toEqual(["bad 1", "bad 2", "good 1"]);
     expect((await sqs.take("dead")).map((message) => message.Body)).toEqual(["bad"]);
     expect(await sqs.depth("work")).toEqual({ ready: 0, in_flight: 0, delayed: 0 });
-  }, 20_000);
+  });
 
   test("the SQS emulator refuses clients during an outage and keeps its messages", async () => {
     const QueueUrl = await sqs.create("outage");
@@ -111,7 +111,7 @@ describe("the SQS emulator", () => {
     await source.stop();
     await sqs.purge("confused");
     expect((await sqs.client.send(new ReceiveMessageCommand({ QueueUrl }))).Messages).toBeUndefined();
-  }, 20_000);
+  });
 });
 
 const HANDLERS = `

@@ -114,7 +114,7 @@ describe("events published by jobs", () => {
     const current: EventBus = { publish: (event) => bus.publish(event) };
     world = await createWorld({ bus: current, environment: { BOARD_EVENTS: "on" } });
     home = await createTeam(world, "home");
-  }, 60_000);
+  });
   afterAll(() => world.close());
   beforeEach(() => world.db.delete(jobs));
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   });
   home = await server.world.tenant("home");
   boards = await Promise.all(createMany(LANES, () => addRaceBoard(server.world, home, AGENTS)));
-}, 300_000);
+});
 afterAll(() => server?.close());
 
 const owner = () => ({ token: home.owner.token });

@@ -210,7 +210,7 @@ test("readers receive exactly what eight writers committed, once and in one orde
   expect(order.toSorted()).toEqual(expected);
   for (const received of [pages[1]!, ...followed.map((stream) => stream.received)]) expect(received.map(toLine)).toEqual(order);
   for (const { cuts } of followed) expect(cuts).toBeGreaterThan(3);
-}, 90_000);
+});
 
 test("a change that is committed after later changes is not skipped, and delays the later changes only until its commit", async () => {
   const [slow, quick] = [await connect(), await connect()];

@@ -38,7 +38,7 @@ test("the lines of README.md make a board with a task and connect an agent", asy
   expect([code, stderr], stdout).toEqual([0, ""]);
   for (const text of ["Board shop is made.", "Agent Milo is made.", "claude mcp add"]) expect(stdout).toContain(text);
   expect(stdout).not.toContain(token);
-}, 120_000);
+});
 
 test.skipIf(!hasTools)(
   "the lines of docs/cli.md take a board from its creation to a finished task and a signed webhook",

@@ -14,7 +14,7 @@ beforeAll(async () => {
   home = await world.tenant("home");
   server = await serve((request) => world.app.fetch(request));
   commandLine = await openCommandLine();
-}, 120_000);
+});
 afterAll(async () => {
   await cleanUpPrograms();
   await server.close();
@@ -39,7 +39,7 @@ test("board keys creates, lists, rotates and revokes keys, and the command line 
   const own = await you.run(["keys", "create", "Laptop", "--personal"]);
   expect((await as(own.stdout.trim()).run(["tasks"])).code).toBe(0);
   expect((await you.run(["keys", "--personal"])).stdout).toMatch(/Laptop .*write \(personal\)/);
-}, 120_000);
+});
 
 test("if the answer with a new key is lost, the error names the command that revokes the key", async () => {
   let isLost = false;

@@ -15,7 +15,7 @@ beforeAll(async () => {
   home = await world.tenant("home");
   server = await serve((request) => world.app.fetch(request));
   commandLine = await openCommandLine();
-}, 120_000);
+});
 afterAll(async () => {
   await cleanUpPrograms();
   await server.close();
@@ -42,7 +42,7 @@ test("a person sees in the shell what waits for a decision, and decides with the
     unread: 0,
     items: [{ status: "approved" }],
   });
-}, 120_000);
+});
 
 test("a person can follow a board or a task from the shell, and stop following it", async () => {
   const you = as((await addFollower("fred")).token);
@@ -54,11 +54,11 @@ test("a person can follow a board or a task from the shell, and stop following i
   });
   expect((await you.run(["follow", task.body.id])).stdout).toBe("You follow the task.\n");
   expect(JSON.parse((await you.run(["unfollow", task.body.id, "--json"])).stdout)).toEqual({ following: false });
-}, 120_000);
+});
 
 test("an agent cannot follow, and a person cannot wait for work", async () => {
   const agent = await as(home.worker.token).run(["follow"]);
   expect([agent.code, agent.stderr]).toEqual([1, "Only people follow boards and tasks. Sign in as a person.\n"]);
   const person = await as(home.owner.token).run(["inbox", "--wait", "1"]);
   expect([person.code, person.stderr]).toEqual([1, expect.stringContaining("Only agents wait for work.")]);
-}, 120_000);
+});

@@ -25,7 +25,7 @@ test("the line that npm start prints signs the command line in, at any port", as
   // Without an address on the command line, the program reads it from the data folder.
   const [short] = line!.match(/<.*$/)!;
   expect(await run(`npx board logout && npx board login ${short}`)).toMatchObject({ code: 0, stderr: "" });
-}, 120_000);
+});
 
 test("npm start works on the oldest Node that the README names, because it runs the Node from npm", async () => {
   const launcher = path.resolve(import.meta.dirname, "../../scripts/start.mjs");

@@ -15,7 +15,7 @@ beforeAll(async () => {
   home = await openPullBoard(world, "home");
   server = await serve((request) => world.app.fetch(request));
   commandLine = await openCommandLine();
-}, 120_000);
+});
 afterAll(async () => {
   await cleanUpPrograms();
   await server.close();
@@ -44,4 +44,4 @@ test("an agent reports its usage with the commands usage, next and done, and peo
   await home.addTask({ title: "More" });
   expect((await agent.run(["next"])).stdout).toContain("The budget is spent");
   expect((await you.run(["usage", "--cost", "1"])).stderr).toContain("Only agents report usage");
-}, 120_000);
+});

@@ -43,7 +43,7 @@ describe.each(Object.entries(drivers))("a broken connection to the database is r
     database = open(url);
     world = await createWorld({ database });
     home = await world.tenant("home", host.url);
-  }, 60_000);
+  });
   beforeEach(async () => {
     await world.drain();
     host.messages.length = 0;

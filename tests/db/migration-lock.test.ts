@@ -28,4 +28,4 @@ test("a migration that waits for a table in use lets others read the table, and 
   });
   await migrated;
   expect(await countRows(sql`select 1 from information_schema.columns where table_name = 'things'`)).toBe(2);
-}, 60_000);
+});

@@ -2,13 +2,11 @@ import { openPostgres } from "@board/core/db/postgres";
 import { audit_events } from "@board/core/schema/all-tables";
 import { silentLog } from "@board/core/values/log";
 import { and, eq, sql } from "drizzle-orm";
-import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { cleanUpPrograms, runProgram } from "../support/program.ts";
 import { copyTemplate } from "../support/test-database.ts";
 import { createWorld } from "../support/world.ts";
 
-// The test starts two programs.
-vi.setConfig({ testTimeout: 90_000 });
 afterAll(cleanUpPrograms);
 
 test("npm run jobs -- audit-verify says that all chains are whole, and names the first changed entry and exits with 1 after a change", async () => {

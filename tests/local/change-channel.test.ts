@@ -6,8 +6,6 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startLatencyProxy } from "../bench/latency-proxy.ts";
 import { startPostgres } from "../support/postgres.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 /** Longer than the time between two notifications. */
 const ROUND_TRIP_MS = 400;
 const CHANGES = 8;

@@ -1,10 +1,7 @@
 import { readdirSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { cleanUpPrograms, type Program, readToken, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
-
-// The demo pauses between its steps, so that people can follow it.
-vi.setConfig({ testTimeout: 180_000 });
 
 /** Expects that the output has a line for each milestone, in this order. */
 function expectInOrder(stdout: string, milestones: RegExp[]): void {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Finding } from "@board/local/doctor/finding";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { listProblems, startDoctorFixture } from "./doctor-fixture.ts";
 import { setup } from "../support/fixtures.ts";
 import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
@@ -9,8 +9,6 @@ import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder 
 const fixture = await setup(startDoctorFixture());
 const { environment } = fixture;
 
-// Some tests start the service and the doctor several times.
-vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
 
 test("the doctor exits with 1 when something is wrong, and reports it as text and as JSON", async () => {

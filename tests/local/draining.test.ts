@@ -7,7 +7,6 @@ import { afterEach, expect, test, vi } from "vitest";
 import { startLocalService } from "../support/local-service.ts";
 import { cleanUpPrograms, dataFolder } from "../support/program.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
 
 /** Longer than a test: only a second SIGTERM ends the process in time. */

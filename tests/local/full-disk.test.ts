@@ -5,8 +5,6 @@ import { afterEach, expect, test, vi } from "vitest";
 import { type LocalService, startLocalService } from "../support/local-service.ts";
 import { cleanUpPrograms, dataFolder, runProgram, temporaryFolder } from "../support/program.ts";
 
-// Each test starts a server, and waits for it to notice the state of the disk.
-vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
 
 const MEGABYTE = 1_000_000;

@@ -6,12 +6,10 @@ import { openPostgres } from "@board/core/db/postgres";
 import { jobs } from "@board/core/schema/all-tables";
 import { silentLog } from "@board/core/values/log";
 import { asc } from "drizzle-orm";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { startPostgres } from "../support/postgres.ts";
 import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
-// Each test starts programs, and each program opens a separate database.
-vi.setConfig({ testTimeout: 90_000 });
 afterEach(cleanUpPrograms);
 
 const HOUR_MS = 3_600_000;

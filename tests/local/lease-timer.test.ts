@@ -51,4 +51,4 @@ test("within five seconds of a lease's end, a process of the service frees the t
   expect(Date.now()).toBeGreaterThan(ends_at.getTime());
   await service.stop();
   await server.close();
-}, 60_000);
+});

@@ -1,11 +1,10 @@
 import { readSchemaState } from "@board/core/db/database";
 import { openPostgres } from "@board/core/db/postgres";
 import { silentLog } from "@board/core/values/log";
-import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { cleanUpPrograms, runProgram, temporaryFolder } from "../support/program.ts";
 import { copyTemplate } from "../support/test-database.ts";
 
-vi.setConfig({ testTimeout: 90_000 });
 afterAll(cleanUpPrograms);
 
 const migrate = (environment: Record<string, string>) => runProgram("migrate", { DATA_DIR: temporaryFolder(), ...environment });

@@ -274,4 +274,4 @@ test("after a restore into another cluster, counts, streams and inboxes are wron
   const { body } = await world.call("GET", "/api/v1/agent/inbox", { agent: home.lead.token });
   expect(body.messages).toMatchObject([{ text: expect.stringContaining("Unread") }]);
   expect((await world.db.select().from(agents)).length).toBeGreaterThan(0);
-}, 60_000);
+});

@@ -4,8 +4,6 @@ import { type FakeGateway, startFakeGateway } from "../support/fake-gateway/serv
 import { type LocalService, startLocalService as start } from "../support/local-service.ts";
 import { cleanUpPrograms, dataFolder } from "../support/program.ts";
 
-// Each test starts the server again, up to five times.
-vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
 
 describe("a crash of the server", () => {

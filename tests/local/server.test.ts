@@ -4,8 +4,6 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { startLocalService as start } from "../support/local-service.ts";
 import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 
-// Each test starts one or several servers.
-vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
 
 const lines = (text: string) => text.trimEnd().split("\n");

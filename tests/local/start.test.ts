@@ -3,13 +3,11 @@ import { copyFileSync, readdirSync, statSync, truncateSync, writeFileSync } from
 import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 import { createDatabaseFolder } from "@board/local/template-database";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { startLocalService as start } from "../support/local-service.ts";
 import { cleanUpPrograms, dataFolder, runProgram, startProgram, temporaryFolder } from "../support/program.ts";
 import { TEST_KEYS } from "../support/world.ts";
 
-// Most tests start a server.
-vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
 
 const lines = (text: string) => text.trimEnd().split("\n");

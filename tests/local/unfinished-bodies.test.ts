@@ -4,8 +4,6 @@ import { afterEach, expect, test, vi } from "vitest";
 import { call } from "../support/http.ts";
 import { cleanUpPrograms, dataFolder, readToken, startProgram } from "../support/program.ts";
 
-// Each test starts a server, and bodies that stall are refused after seconds.
-vi.setConfig({ testTimeout: 120_000 });
 afterEach(cleanUpPrograms);
 
 const MEGABYTE = 1_048_576;

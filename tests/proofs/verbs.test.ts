@@ -103,4 +103,4 @@ test("every exported function of core returns what the verb in its name means", 
   );
   expect(wrong).toEqual([]);
   expect(checked, "the declarations were read").toBeGreaterThan(200);
-}, 120_000);
+});

@@ -71,7 +71,7 @@ describe.each(Object.keys(dialects) as DialectName[])("provisioning on a host of
     agents_by_role.main = main!;
     agents_by_role.lead = await getAgentRow(world, made.lead.id);
     agents_by_role.worker = await getAgentRow(world, made.worker.id);
-  }, 120_000);
+  });
   afterAll(() => host.close());
 
   /** Lists what the jobs of this host logged about failed attempts, so that a failure of the test names its cause. */

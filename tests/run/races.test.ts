@@ -45,7 +45,7 @@ test("a task has at most one running run while agents take it and give it back, 
   }
   const ends = await world.db.execute(sql`select 1 from runs where ended_at < started_at`);
   expect((ends as unknown as { rows: unknown[] }).rows).toEqual([]);
-}, 120_000);
+});
 
 test("a second running run of a task is refused by the database", async () => {
   const { task_id } = await startRun(world, team);

@@ -53,7 +53,7 @@ test("an agent that exits and leaves a process with its output open leaves the t
     "blocked",
     expect.stringContaining("The agent ended before it had finished (exit code 3)."),
   ]);
-}, 60_000);
+});
 
 test("a command that shows its progress without a line break is not silent", async () => {
   const runner = await openFixture();
@@ -65,4 +65,4 @@ test("a command that shows its progress without a line break is not silent", asy
   const running = runner.command(["run", "--once", "--stall", "3s", "--exec", words.join(" ")]);
   expect((await running.exited).code, running.stderr()).toBe(0);
   expect([(await runner.task(id)).status, await runner.comments(id)]).toEqual(["review", [".".repeat(20)]]);
-}, 60_000);
+});

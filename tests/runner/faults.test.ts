@@ -20,7 +20,7 @@ test("an agent that crashes leaves the task blocked with the reason, and its wor
     expect.stringMatching(/^The agent ended before it had finished \(exit code 3\)\. The work so far is on the branch board\//),
   ]);
   expect(existsSync(`${runner.worktree(id)}/begun.txt`)).toBe(true);
-}, 60_000);
+});
 
 test("an agent that reports an endless error leaves the task blocked with the beginning of the error", async () => {
   const runner = await openFixture();
@@ -30,7 +30,7 @@ test("an agent that reports an endless error leaves the task blocked with the be
     "blocked",
     [expect.stringMatching(/^The agent reported an error: z+… The work so far is on the branch board\//)],
   ]);
-}, 60_000);
+});
 
 test("an agent that changes nothing and says nothing leaves the task blocked", async () => {
   const runner = await openFixture();
@@ -40,7 +40,7 @@ test("an agent that changes nothing and says nothing leaves the task blocked", a
     "blocked",
     ["The agent changed nothing and said nothing."],
   ]);
-}, 60_000);
+});
 
 test("a silent agent is ended with everything that it started, and its task is given back with a comment", async () => {
   const runner = await openFixture();
@@ -57,7 +57,7 @@ test("a silent agent is ended with everything that it started, and its task is g
   const size = readFileSync(beat).length;
   await pause(300);
   expect(readFileSync(beat).length).toBe(size);
-}, 60_000);
+});
 
 test("an agent that floods its output with 100 MB needs no more than 250 MB, and its task is submitted", async () => {
   const runner = await openFixture();
@@ -74,7 +74,7 @@ test("an agent that floods its output with 100 MB needs no more than 250 MB, and
   expect((await running.exited).code, running.stderr()).toBe(0);
   expect((await runner.task(id)).status).toBe("review");
   expect(peak).toBeLessThan(250);
-}, 60_000);
+});
 
 test("an agent that sends a line of 100 MB is ended, and the task blocked with the reason", async () => {
   const runner = await openFixture();
@@ -85,7 +85,7 @@ test("an agent that sends a line of 100 MB is ended, and the task blocked with t
     "blocked",
     [expect.stringMatching(/^The agent sent a message that is longer than 16 MB\./)],
   ]);
-}, 60_000);
+});
 
 test("control characters of an agent, and of a task, do not reach the terminal", async () => {
   const runner = await openFixture();
@@ -98,7 +98,7 @@ test("control characters of an agent, and of a task, do not reach the terminal",
   expect((await exited).code).toBe(0);
   expect(stdout()).toContain("Hello");
   expect(`${stdout()}${stderr()}`).not.toMatch(/(?!\n)\p{Cc}|\p{Bidi_Control}/u);
-}, 60_000);
+});
 
 test("no option, path or command is made from a hostile title, and the branch is named after the id", async () => {
   const runner = await openFixture();
@@ -113,7 +113,7 @@ test("no option, path or command is made from a hostile title, and the branch is
   expect(branches).toEqual([expect.stringMatching(new RegExp(`^board/${id.slice(0, 8)}-[a-z0-9-]+$`))]);
   expect(existsSync(`${runner.repository}/owned`) || existsSync(`${runner.worktree(id)}/owned`)).toBe(false);
   expect(runner.git("log", "-1", "--format=%s", branches[0]!)).toContain("--upload-pack");
-}, 60_000);
+});
 
 test("the first signal to the runner cancels the agent, gives the task back with a comment and exits with 0", async () => {
   const runner = await openFixture();
@@ -128,7 +128,7 @@ test("the first signal to the runner cancels the agent, gives the task back with
     /^The runner was stopped, so the task is free again\. The work so far is on the branch/,
   );
   expect(runner.git("log", "-1", "--format=%s", `board/${id.slice(0, 8)}-count`)).toMatch(/^Count \(task/);
-}, 60_000);
+});
 
 test("after the service has refused one slot of a runner, a signal still gives back the task of the other slot", async () => {
   let asked = 0;
@@ -150,7 +150,7 @@ test("after the service has refused one slot of a runner, a signal still gives b
   running.signal("SIGTERM");
   expect(await running.exited).toEqual({ code: 2, signal: null });
   expect((await runner.task(id)).status).toBe("inbox");
-}, 60_000);
+});
 
 test("a second signal ends the runner and its agent at once, and the next start finishes the task", async () => {
   const runner = await openFixture();
@@ -171,7 +171,7 @@ test("a second signal ends the runner and its agent at once, and the next start 
   expect((await runner.task(id)).status).toBe("review");
   expect(await runner.comments(id)).toContain("Done at last.");
   expect(runner.journals()).toEqual([]);
-}, 60_000);
+});
 
 test("while the service answers 503 and 429, the runner waits as long as the service says, and does nothing twice", async () => {
   let refusals = 0;
@@ -195,7 +195,7 @@ test("while the service answers 503 and 429, the runner waits as long as the ser
   expect([(await runner.task(id)).status, await runner.comments(id)]).toEqual(["review", ["Done."]]);
   expect(refusals).toBeGreaterThan(5);
   expect(early).toEqual([]);
-}, 60_000);
+});
 
 test("when a person stops the run, the agent ends within 10 seconds of the refused renewal, and its work stays on the branch", async () => {
   const runner = await openFixture();
@@ -212,7 +212,7 @@ test("when a person stops the run, the agent ends within 10 seconds of the refus
   expect(await runner.comments(id)).toEqual([]);
   expect(runner.git("log", "-1", "--format=%s", `board/${id.slice(0, 8)}-count`)).toMatch(/^Count \(task/);
   expect((await runner.run(run.id)).links[0].title).toBe(`board/${id.slice(0, 8)}-count`);
-}, 60_000);
+});
 
 test("a large diff reaches its task, although the network fails at its first upload", async () => {
   const id_of_file = crypto.randomUUID();
@@ -234,7 +234,7 @@ test("a large diff reaches its task, although the network fails at its first upl
   const { exited, stdout } = runner.start([{ write: ["lamps.txt", "15\n".repeat(100_000)] }, { say: "Done." }]);
   expect((await exited).code, stdout()).toBe(0);
   expect(calls, stdout()).toEqual(["artifacts", "upload", "artifacts", "upload", "complete"]);
-}, 60_000);
+});
 
 test("when the text of the refusal that ended a lease is long, the run still says why it ended and on which branch its work is", async () => {
   const runner = await openFixture({
@@ -248,4 +248,4 @@ test("when the text of the refusal that ended a lease is long, the run still say
   expect((await exited).code, stdout()).toBe(0);
   const [run] = await runner.runsOf(id);
   expect(run.ended_reason).toMatch(/^The lease could not be renewed: x+… The work so far is on the branch board\//);
-}, 60_000);
+});

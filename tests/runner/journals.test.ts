@@ -41,7 +41,7 @@ test("a refused token ends the runner but not the run: its next start, with a va
   expect(kinds).toEqual(["tool_call", "message", "usage"]);
   expect(runner.journals()).toEqual(["00.jsonl"]);
   expect(`${second.stdout()}${second.stderr()}`.match(/00\.jsonl stays/g)).toHaveLength(1);
-}, 60_000);
+});
 
 test("when the disk becomes full during a run, the work is still submitted, with the steps of before", async () => {
   const runner = await openFixture();
@@ -53,7 +53,7 @@ test("when the disk becomes full during a run, the work is still submitted, with
   const [run] = await runner.runsOf(id);
   expect((await runner.steps(run.id)).map(({ title }) => title)).toEqual(["Before"]);
   expect(runner.journals()).toEqual([]);
-}, 60_000);
+});
 
 test("a line of which a full disk took only a part does not damage the lines after it", async () => {
   const runner = await openFixture();
@@ -65,7 +65,7 @@ test("a line of which a full disk took only a part does not damage the lines aft
   const [run] = await runner.runsOf(id);
   const steps = await runner.steps(run.id);
   expect(steps.map(({ kind, title }) => title ?? kind)).toEqual(["First", "message", "usage"]);
-}, 60_000);
+});
 
 test.each([
   ["begin the journal of a run", /"line":"run"/],

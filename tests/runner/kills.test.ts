@@ -20,4 +20,4 @@ test("after a kill of the runner at any point, its next start completes the task
   const { problems, points } = await killRunners(world, program, 6, 2);
   expect(problems).toEqual([]);
   expect(points.size).toBeGreaterThan(3);
-}, 180_000);
+});

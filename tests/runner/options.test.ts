@@ -34,7 +34,7 @@ test("--exec gives the task to any command, whose lines are the steps and whose 
     ["log", "stdout", "all of them|now"],
   ]);
   expect(readFileSync(`${runner.worktree(id)}/lamps.txt`, "utf8")).toBe("15\n");
-}, 60_000);
+});
 
 test("a command of --exec that ends with an exit code other than 0 leaves the task blocked with the code", async () => {
   const runner = await openFixture();
@@ -44,7 +44,7 @@ test("a command of --exec that ends with an exit code other than 0 leaves the ta
     "blocked",
     [expect.stringMatching(/^The command ended with exit code 4\./)],
   ]);
-}, 60_000);
+});
 
 test("the rules in the file that --policy names replace the rules of the repository", async () => {
   const runner = await openFixture();
@@ -58,7 +58,7 @@ test("the rules in the file that --policy names replace the rules of the reposit
   const missing = runner.start([], ["--once", "--policy", `${runner.home}/missing.json`]);
   expect(await wait(missing)).toBe(1);
   expect(missing.stderr()).toContain("The policy cannot be read");
-}, 60_000);
+});
 
 test("--max-cost stops the runner once its agents have reported the amount, and further tasks stay in the inbox", async () => {
   const runner = await openFixture();
@@ -67,7 +67,7 @@ test("--max-cost stops the runner once its agents have reported the amount, and 
   expect(await wait(running), running.stderr()).toBe(0);
   const tasks = await Promise.all(ids.map((id) => runner.task(id)));
   expect(["inbox", "review"].map((status) => tasks.filter((task) => task.status === status).length)).toEqual([1, 2]);
-}, 60_000);
+});
 
 test("--idle stops the runner when there was no task for the given time, and --max-tasks after the given number of tasks", async () => {
   const runner = await openFixture();
@@ -79,7 +79,7 @@ test("--idle stops the runner when there was no task for the given time, and --m
   expect(await done()).toBe(2);
   expect(await wait(runner.start([{ say: "Done." }], ["--idle", "1s"]))).toBe(0);
   expect(await done()).toBe(3);
-}, 60_000);
+});
 
 test("a runner with --parallel 2 and --once takes one task and ends after it", async () => {
   let asked = 0;
@@ -95,7 +95,7 @@ test("a runner with --parallel 2 and --once takes one task and ends after it", a
   const id = await runner.board.addTask();
   expect(await wait(running)).toBe(0);
   expect((await runner.task(id)).status).toBe("review");
-}, 60_000);
+});
 
 test("a person's sign-in creates one agent for this machine, whose token is in a file that only the person can read", async () => {
   const runner = await openFixture();
@@ -119,7 +119,7 @@ test("a person's sign-in creates one agent for this machine, whose token is in a
     expect(seen).not.toContain(token);
     expect(runner.grep(token).filter((file) => file !== token_file)).toEqual([]);
   }
-}, 60_000);
+});
 
 test.runIf(process.platform === "linux")(
   "--service writes a unit that starts the same command from the same folder, without a token, and --remove removes it",

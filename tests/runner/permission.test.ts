@@ -49,7 +49,7 @@ test("a command waits for a person, who sees it with its options, and the answer
   expect((await running.exited).code).toBe(0);
   expect(answersIn(note)).toEqual(["no", "yes"]);
   expect((await runner.task(id)).status).toBe("review");
-}, 60_000);
+});
 
 test("a person who always allows a command in a task is not asked in this task for other commands of the same program", async () => {
   const runner = await openFixture();
@@ -65,7 +65,7 @@ test("a person who always allows a command in a task is not asked in this task f
   await decide(runner, first.id, { status: "approved", option_id: "board:always_in_task" });
   expect((await running.exited).code).toBe(0);
   expect(answersIn(note)).toEqual(["yes", "yes"]);
-}, 60_000);
+});
 
 test("permission to always allow a command does not cover a line that runs another command after it", async () => {
   const runner = await openFixture();
@@ -82,7 +82,7 @@ test("permission to always allow a command does not cover a line that runs anoth
   await decide(runner, second.id, { status: "rejected" });
   expect((await running.exited).code).toBe(0);
   expect(answersIn(note)).toEqual(["yes", "no"]);
-}, 60_000);
+});
 
 test("reads, searches and edits inside the worktree are allowed, and an edit outside of it waits for a person", async () => {
   const runner = await openFixture();
@@ -104,7 +104,7 @@ test("reads, searches and edits inside the worktree are allowed, and an edit out
   expect(answersIn(note)).toEqual(["yes", "yes", "no", "no", "no"]);
   const comments = await runner.comments(id);
   expect(comments.filter((text) => text.includes("had no answer in time, so it was denied"))).toHaveLength(3);
-}, 60_000);
+});
 
 test("the first matching rule of the policy of the repository decides", async () => {
   const runner = await openFixture();
@@ -130,7 +130,7 @@ test("the first matching rule of the policy of the repository decides", async ()
   );
   expect((await running.exited).code).toBe(0);
   expect(answersIn(note)).toEqual(["yes", "no", "no", "no"]);
-}, 60_000);
+});
 
 test("a policy with a mistake is refused at the start, and the error names the field", async () => {
   const runner = await openFixture();
@@ -139,4 +139,4 @@ test("a policy with a mistake is refused at the start, and the error names the f
   const { exited, stderr } = runner.start([]);
   expect((await exited).code).toBe(1);
   expect(stderr()).toMatch(/policy\.json is not a policy: [^]*rules\[0\]\.decision/);
-}, 30_000);
+});

@@ -28,7 +28,7 @@ test("a task moves from the inbox to review, with the work on a branch of its wo
     ["branch", branch],
     ["commit", `Count the lamps (task ${id.slice(0, 8)})`],
   ]);
-}, 60_000);
+});
 
 test("the changes of a submitted run are a diff on its task", async () => {
   const runner = await openFixture();
@@ -41,7 +41,7 @@ test("the changes of a submitted run are a diff on its task", async () => {
   const { run } = await runner.task(id);
   expect(items).toMatchObject([{ name: "changes.diff", content_type: "text/x-diff", run_id: run.id, status: "ready" }]);
   expect((await read(`${board}/artifacts/${items[0].id}/content`)).text).toContain("+++ b/lamps.txt\n@@ -1 +1 @@\n-14\n+15\n");
-}, 60_000);
+});
 
 test("the steps of a run show what the agent said and did, in order, with its tokens and its price", async () => {
   const runner = await openFixture();
@@ -82,7 +82,7 @@ test("the steps of a run show what the agent said and did, in order, with its to
     expect.objectContaining({ kind: "usage", input_tokens: 20, output_tokens: 10, cost_usd: expect.stringMatching(/^0\.30*$/) }),
   ]);
   expect(usage.total_tokens).toBe(30);
-}, 60_000);
+});
 
 test("texts and lists of an agent that are too long for a step are cut and marked, and the steps after them arrive", async () => {
   const KB16 = 16_384;
@@ -111,7 +111,7 @@ test("texts and lists of an agent that are too long for a step are cut and marke
     { kind: "message", text: "Done." },
   ]);
   expect(steps.at(-1)).not.toHaveProperty("truncated");
-}, 60_000);
+});
 
 test("a long message of an agent that arrives in pieces is stored whole, even where a character has three bytes", async () => {
   const runner = await openFixture();
@@ -121,7 +121,7 @@ test("a long message of an agent that arrives in pieces is stored whole, even wh
   const { run } = await runner.task(id);
   const said = (await runner.steps(run.id)).filter(({ kind }) => kind === "message");
   expect(said.map(({ text }) => text).join("")).toBe("灯".repeat(20_000));
-}, 60_000);
+});
 
 test("a step that is too large for a request is replaced by a note, and the steps after it arrive", async () => {
   const runner = await openFixture();
@@ -135,7 +135,7 @@ test("a step that is too large for a request is replaced by a note, and the step
     { kind: "log", stream: "runner", text: "A step of the agent could not be stored." },
     { kind: "message", text: "Done." },
   ]);
-}, 60_000);
+});
 
 test("the agent gets the board's tools under the token of its run, and no other token in its environment, arguments or prompt", async () => {
   const runner = await openFixture();
@@ -156,4 +156,4 @@ test("the agent gets the board's tools under the token of its run, and no other 
   expect(session.mcpServers[0].headers).toEqual([{ name: "X-Agent-Token", value: expect.stringMatching(/^run_[\w-]{43}$/) }]);
   // The token must not be in the agent's folder or in its settings either.
   for (const token of tokens) expect(runner.grep(token)).toEqual([]);
-}, 60_000);
+});

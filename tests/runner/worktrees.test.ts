@@ -52,7 +52,7 @@ test("--clean lists the worktrees, removes the worktrees without changes whose t
   expect(stdout()).toMatch(new RegExp(`board/${changed.slice(0, 8)}-changed +done +1 +changed`));
   expect(stdout()).toMatch(new RegExp(`board/${open.slice(0, 8)}-open +review +1 +clean`));
   expect(runner.git("for-each-ref", "refs/heads/board").split("\n")).toHaveLength(3);
-}, 60_000);
+});
 
 test("--clean removes nothing while the service does not answer", async () => {
   let isDown = false;
@@ -65,7 +65,7 @@ test("--clean removes nothing while the service does not answer", async () => {
   isDown = true;
   expect((await runner.command(["run", "--clean"]).exited).code).not.toBe(0);
   expect(existsSync(runner.worktree(id))).toBe(true);
-}, 60_000);
+});
 
 test("the next start of the runner removes the worktree of a task that is done, if the worktree is clean", async () => {
   const runner = await openFixture();
@@ -75,7 +75,7 @@ test("the next start of the runner removes the worktree of a task that is done, 
   writeFileSync(`${runner.worktree(changed)}/more.txt`, "1");
   expect((await runner.start([], ["--idle", "2s"]).exited).code).toBe(0);
   expect([done, changed, open].map((id) => existsSync(runner.worktree(id)))).toEqual([false, true, true]);
-}, 60_000);
+});
 
 test("--pr pushes the branch and opens a pull request, which the run and the comment name", async () => {
   const runner = await openFixture();
@@ -99,7 +99,7 @@ test("--pr pushes the branch and opens a pull request, which the run and the com
     `--head=${branch}`,
     '--title=--web "$(touch owned)"',
   ]);
-}, 60_000);
+});
 
 test("without gh and glab, --pr pushes the branch and says what to do, and without a remote it names the branch with the work", async () => {
   const runner = await openFixture();
@@ -113,4 +113,4 @@ test("without gh and glab, --pr pushes the branch and says what to do, and witho
   const remote = addRemote(runner);
   expect(await work()).toMatch(/^Counted\.\n\nThe branch board\/\S+ is pushed\. Neither gh nor glab is installed/);
   expect(execFileSync("git", ["--git-dir", remote, "for-each-ref"], { encoding: "utf8" })).toContain("refs/heads/board/");
-}, 60_000);
+});

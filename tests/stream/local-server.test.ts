@@ -60,7 +60,7 @@ test("a local server sends headers first, then events; SIGTERM ends its streams,
   await resumed.waitForEvents(1);
   expect(resumed.events().map(({ data }) => data.memory.content)).toEqual(["two"]);
   await resumed.close();
-}, 60_000);
+});
 
 test("a client that pauses reading from the local server gets everything in order later", async () => {
   const server = await start(dataFolder());
@@ -86,4 +86,4 @@ test("a client that pauses reading from the local server gets everything in orde
   const received = [...text.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1]!).memory.content);
   expect(received).toEqual(contents);
   abort.abort();
-}, 60_000);
+});

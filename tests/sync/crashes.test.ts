@@ -3,8 +3,6 @@ import { afterEach, expect, test, vi } from "vitest";
 import { startLocalService as start } from "../support/local-service.ts";
 import { cleanUpPrograms, dataFolder } from "../support/program.ts";
 
-// Each test starts servers and provisions agents on a host.
-vi.setConfig({ testTimeout: 150_000 });
 const TOKEN = "gateway-token-0815";
 let host: FakeGateway;
 afterEach(async () => {

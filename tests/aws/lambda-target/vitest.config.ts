@@ -15,8 +15,8 @@ export default defineConfig({
     isolate: false,
     // Each world starts processes.
     maxWorkers: Number(process.env["TEST_WORKERS"] ?? 2),
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     reporters: ["default", new SummaryReporter()],
   },
 });
