@@ -5,6 +5,7 @@ import type { Horizon } from "@board/core/stream/horizon";
 import { createHub } from "@board/core/stream/hub";
 import type { Source, StreamRow } from "@board/core/stream/source";
 import { DomainError } from "@board/core/values/errors";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { setupWorld } from "../support/fixtures.ts";
 
@@ -75,6 +76,7 @@ async function openHintedHub() {
   const seen = { reads: 0, renewals: 0, events: [] as string[], isEnded: false };
   const rows: StreamRow[] = [];
   let access: GrantResult;
+  let held = Promise.resolve();
   const source: Source = {
     key: "rows",
     organization_id: "hinted",
@@ -90,6 +92,7 @@ async function openHintedHub() {
     kind: "rows",
     async renew(grants) {
       seen.renewals++;
+      await held;
       return grants.map(() => access);
     },
   };
@@ -100,23 +103,40 @@ async function openHintedHub() {
     end: () => void (seen.isEnded = true),
   };
   const follower: Follower = { ...position, source, client, grant };
+  const timer = vi.spyOn(globalThis, "setInterval");
   const hub = createHub(() => world.context(), NEVER_MS);
   hub.add(follower, horizon);
+  const pollAll = timer.mock.calls[0]![0];
+  timer.mockRestore();
   onTestFinished(() => hub.remove(follower));
   return {
     seen,
     passTime: (ms: number) => void now.mockReturnValue(ms),
+    /** Polls as the timer does. The poll lasts until the returned function is called. */
+    async startPoll(this: void) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      const before = seen.renewals;
+      pollAll();
+      await vi.waitUntil(() => seen.renewals > before, WAIT);
+      return resolve;
+    },
     /** Commits a transaction, so that there is something to read, and waits for the poll of its hint. */
     async hint(this: void, data?: string) {
       const before = seen.reads;
-      const { horizon: tx } = await startPosition(world.context(), { last_event_id: null, since: null });
-      if (data !== undefined) rows.push({ id: data, cursor: toCursor(String(tx), 1n), data });
-      await world.db.execute("select pg_current_xact_id()");
-      hub.pollSoon(new Set(["hinted"]));
+      await change(data);
       await vi.waitUntil(() => seen.reads > before, WAIT);
     },
+    change,
     revoke: () => void (access = new DomainError("unauthenticated", "The key was revoked")),
   };
+
+  async function change(data?: string): Promise<void> {
+    const { horizon: tx } = await startPosition(world.context(), { last_event_id: null, since: null });
+    if (data !== undefined) rows.push({ id: data, cursor: toCursor(String(tx), 1n), data });
+    await world.db.execute("select pg_current_xact_id()");
+    hub.pollSoon(new Set(["hinted"]));
+  }
 }
 
 test("polls by hints that find nothing check access again only after half a second", async () => {
@@ -126,6 +146,16 @@ test("polls by hints that find nothing check access again only after half a seco
   passTime(600);
   await hint();
   await vi.waitUntil(() => seen.renewals === 2, WAIT);
+});
+
+test("a row whose change is reported during a poll is sent after this poll, and not only at the next one", async () => {
+  const { startPoll, change, seen } = await openHintedHub();
+  const endPoll = await startPoll();
+  await change("one");
+  // Long enough for a poll that would not wait for the other one.
+  await pause(200);
+  endPoll();
+  await vi.waitFor(() => expect(seen.events).toEqual(['"one"']), WAIT);
 });
 
 test("a row is never sent before access was checked again, even shortly after the last check", async () => {

@@ -78,12 +78,15 @@ export function createApp(runtime: Runtime, endpoints: readonly Endpoint[]): App
     c.set("ctx", { ...ctx, trace_id, client, log: createScopedLog(ctx.log, fields), releaseSlot: () => slot.end() });
     const body = createRequestBody(c.req.raw, bodyBudget, toCounterKey(c.var.client_address));
     c.set("body", body);
-    await traced(ctx, { name: c.req.method, kind: "server", trace_id }, async (span) => {
-      await next();
-      span.set(requestAttributes(c));
-    });
-    slot.end();
-    body.release();
+    try {
+      await traced(ctx, { name: c.req.method, kind: "server", trace_id }, async (span) => {
+        await next();
+        span.set(requestAttributes(c));
+      });
+    } finally {
+      slot.end();
+      body.release();
+    }
   });
   app.use(
     requestLog,

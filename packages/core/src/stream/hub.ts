@@ -51,7 +51,7 @@ const SEND_BATCH_SIZE = 5;
 export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   const followers = new Set<Follower>();
   const catchingUp = new Set<Follower>();
-  const sourcesBeingPolled = new Set<string>();
+  const pollsInProgress = new Map<string, Promise<void>>();
   const limit = createLimiter(MAX_CONCURRENT_READS);
   let timer: NodeJS.Timeout | undefined;
   let isPolling = false;
@@ -83,11 +83,11 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
   function pollSources(some: Iterable<Follower>, horizon: bigint, renew: Renew): Promise<void>[] {
     const polls: Promise<void>[] = [];
     for (const [key, group] of Map.groupBy(some, sourceKeyOf)) {
-      if (sourcesBeingPolled.has(key)) continue;
-      sourcesBeingPolled.add(key);
+      if (pollsInProgress.has(key)) continue;
       const poll = pollSource(group, horizon, renew)
         .catch(logFailure)
-        .finally(() => sourcesBeingPolled.delete(key));
+        .finally(() => pollsInProgress.delete(key));
+      pollsInProgress.set(key, poll);
       polls.push(poll);
     }
     return polls;
@@ -97,6 +97,8 @@ export function createHub(context: () => Context, poll_ms = POLL_MS): Hub {
     [...followers].filter(({ source }) => source !== null && organizations.has(source.organization_id));
 
   async function pollHinted(organizations: ReadonlySet<string>): Promise<Horizon> {
+    // A poll that is in progress may have read its rows before the change.
+    await Promise.all(followersOf(organizations).flatMap((follower) => pollsInProgress.get(sourceKeyOf(follower)) ?? []));
     const horizon = await limit(() => readHorizon(context()));
     await Promise.all(pollSources(followersOf(organizations), horizon.horizon, renewIfDue));
     return horizon;
