@@ -127,5 +127,21 @@ test("invites to one address count toward the limit of mails to it, also from se
   }
   expect(statuses).toEqual([...Array(20).fill(200), 429, 429]);
   const other = await hostile[0]!.send("POST", "/organizations/me/invites", { invited_email: "calm@example.com" });
-  expect([other.status, other.headers.get("ratelimit")]).toEqual([200, null]);
+  expect([other.status, other.headers.get("ratelimit")]).toEqual([200, expect.not.stringContaining("auth_failures")]);
+});
+
+test("an organization sends 200 invites a day by mail, and more get 429 until the next day", async () => {
+  const hostile = await addMember("three@example.com");
+  await hostile.send("POST", "/organizations", { name: "Many letters" });
+  const invite = (name: number) => hostile.send("POST", "/organizations/me/invites", { invited_email: `${name}@many.example` });
+  const statuses: number[] = [];
+  for (let name = 0; name < 200; name++) statuses.push((await invite(name)).status);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  const refused = await invite(200);
+  expect([refused.status, refused.body.detail]).toEqual([
+    429,
+    "This organization has sent 200 invites today, which is the limit. Try again tomorrow.",
+  ]);
+  world.elapse(Number(refused.headers.get("retry-after")) * 1000);
+  expect((await invite(201)).status).toBe(200);
 });

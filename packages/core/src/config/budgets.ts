@@ -146,6 +146,11 @@ export const BUDGETS = {
     max: 1_000_000_000,
     describe: "Organizations that a person may create in a day (UTC), 0 = no limit. Each has its own budgets.",
   },
+  organization_invite_mails_per_day: {
+    default: 200,
+    max: 1_000_000_000,
+    describe: "Invites that are sent by mail for an organization in a day (UTC), 0 = no limit. Removed invites count.",
+  },
   organization_usage_entries_per_day: {
     default: 500_000,
     max: 1_000_000_000,

@@ -5,6 +5,7 @@ import { type Admin, admin } from "../context/actor.ts";
 import { type Context, transaction } from "../context/context.ts";
 import { actingFor } from "../db/change-actor.ts";
 import { countMailTo } from "../db/mail-limit.ts";
+import { countOfDay } from "../db/rate-limit.ts";
 import { mapUniqueViolation } from "../db/query-error.ts";
 import { DomainError, notFound } from "../values/errors.ts";
 import { newestFirst } from "../lists/keyset.ts";
@@ -84,7 +85,10 @@ export async function createInvite(ctx: Context<Admin>, input: CreateInvite): Pr
   const { organization_id } = active;
   // The link of an invite can create an account only in accounts mode.
   const isMailed = ctx.settings.mail !== null && ctx.settings.auth.mode === "accounts";
-  if (isMailed) await countMailTo(ctx, input.invited_email);
+  if (isMailed) {
+    await countMailTo(ctx, input.invited_email);
+    await countOfDay(ctx, "organization_invite_mails_per_day", organization_id, toLimitText);
+  }
   const { board_access, ...values } = input;
   return transaction(ctx, async (ctx) => {
     await lockOrganizationAs(ctx, admin);
@@ -114,6 +118,9 @@ export async function createInvite(ctx: Context<Admin>, input: CreateInvite): Pr
     return toInvite(ctx, row!);
   });
 }
+
+const toLimitText = (limit: number) =>
+  `This organization has sent ${limit} invites today, which is the limit. Try again tomorrow.`;
 
 const alreadyInvitedError = () => new DomainError("conflict", "An open invite for this email exists");
 
