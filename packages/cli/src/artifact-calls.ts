@@ -108,7 +108,7 @@ export async function openContent(session: Session, { board_id, artifact_id }: A
   return content.body === null ? Readable.from([]) : Readable.fromWeb(content.body as never);
 }
 
-/** The client repeats calls of the API as often, and waits as long. */
+/** The client uses the same limits for calls of the API. */
 const RETRIES = 3;
 const MAX_DELAY_MS = 60_000;
 

@@ -67,8 +67,8 @@ export const toTarget = (ctx: Pick<Context, "settings">, row: GatewayRow): Gatew
   toTargetWith(row, unsealToken(ctx, row));
 
 /**
- * Like `toTarget`, for a gateway that is being removed. Without the token if it cannot be read, because a host that then refuses the
- * clean-up must not keep the gateway from being removed.
+ * Like `toTarget`, for a gateway that is being removed. A token that cannot be read is null. The host may then refuse the clean-up,
+ * but the gateway can be removed.
  */
 export const toLastTarget = (ctx: Pick<Context, "settings">, row: GatewayRow): GatewayTarget =>
   toTargetWith(row, readableToken(ctx, row));

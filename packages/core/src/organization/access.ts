@@ -182,7 +182,8 @@ export async function groupFor(ctx: Context<Member | Agent>, group_id: string, n
 
 /**
  * Checks that a person may put a board into this group, and locks the group's id. People and agents with rights to the board get
- * rights to the group, so the person needs the right to write to the group. Admins do not, because they give such rights anyway.
+ * rights to the group, so the person needs the right to write to the group. Admins do not need it, because they can give themselves
+ * such rights anyway.
  */
 export async function requireJoinableGroup(ctx: Context, actor: Member, group_id: string): Promise<void> {
   const { organization_id, member_id } = actor.active;

@@ -24,8 +24,8 @@ export async function lockOrganization(
 }
 
 /**
- * Locks the caller's organization, and returns the caller with the role of now. Changes on behalf of a member take the lock by this
- * function, because the caller may have lost the role while the request waited.
+ * Locks the caller's organization, and returns the caller with the current role. Changes on behalf of a member must take the lock
+ * with this function, because the caller may have lost the role while the request waited.
  */
 export async function lockOrganizationAs<A extends Member>(ctx: Context<Member>, role: Role<A>): Promise<A> {
   const { organization_id } = ctx.actor.active;
@@ -34,8 +34,8 @@ export async function lockOrganizationAs<A extends Member>(ctx: Context<Member>,
 }
 
 /**
- * Returns the caller as a member with the role of now; throws if the caller has lost the role. Call it after a wait for a lock. The
- * statement that waits cannot read the membership itself: it would find the one from before the wait.
+ * Returns the caller as a member with the current role, and throws if the caller has lost the role. Call it after waiting for a
+ * lock. The statement that waits cannot read the membership itself, because it would see the row as it was before the wait.
  */
 export async function recheckCaller<A extends Member>(ctx: Context<User>, organization_id: string, role: Role<A>): Promise<A> {
   const active = await findMembership(ctx, ctx.actor.user_id, organization_id);

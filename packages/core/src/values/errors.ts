@@ -125,7 +125,7 @@ export const identityProviderUnavailable = () =>
     { retry_after_seconds: KEYS_RETRY_AFTER },
   );
 
-/** The wait before a retry, in seconds. An operator has to act first. */
+/** How many seconds a client waits before a retry. The time is long, because an operator has to act first. */
 const SECRET_RETRY_AFTER = 300;
 /** Creates the error for work that needs a secret which was encrypted with another key of the service. */
 export const secretUnreadable = () =>
