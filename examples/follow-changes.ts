@@ -1,6 +1,6 @@
 // Follows every change of a board as it happens, and resumes after a restart where it stopped. It uses nothing but fetch.
 // Run: BOARD_TOKEN=… BOARD=… POSITION=position.txt node examples/follow-changes.ts
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
 const url = process.env.BOARD_URL ?? "http://127.0.0.1:8000";
@@ -8,6 +8,12 @@ const file = process.env.POSITION ?? "position.txt";
 const feed = `${url}/api/v1/changes`;
 const filter = `board_id=${process.env.BOARD}`;
 const authorization = { Authorization: `Bearer ${process.env.BOARD_TOKEN}` };
+
+/** Stores the position in a new file that replaces the old one, so that a process that is killed leaves one of the two. */
+function store(position: string): void {
+  writeFileSync(`${file}.new`, position);
+  renameSync(`${file}.new`, file);
+}
 
 /** Yields the events of one connection. An event consists of lines such as `id:` and `data:`, and ends with a blank line. */
 async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }> {
@@ -28,7 +34,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<{ i
 if (!existsSync(file)) {
   const answer = await fetch(`${feed}?${filter}`, { headers: authorization });
   if (!answer.ok) throw new Error(await answer.text());
-  writeFileSync(file, ((await answer.json()) as { cursor: string }).cursor);
+  store(((await answer.json()) as { cursor: string }).cursor);
 }
 
 for (;;) {
@@ -42,7 +48,7 @@ for (;;) {
       for await (const { id, data } of readEvents(answer.body)) {
         const { type, action, actor } = JSON.parse(data) as { type: string; action: string; actor: { type: string } };
         console.log(`${type} ${action} by ${actor.type}`);
-        writeFileSync(file, id); // saved after the work, so that a change is sent again if its handling was interrupted
+        store(id); // saved after the work, so that a change is sent again if its handling was interrupted
       }
     } catch {
       // The connection broke. The next connection begins after the last position that was handled.

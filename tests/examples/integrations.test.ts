@@ -100,3 +100,16 @@ test("follow-changes resumes where it stopped and misses nothing in between", as
   await second.waitForOutput(/^task updated by user$/m);
   expect(second.stdout).toMatch(/^Following\n(?:task created by user\n)?task updated by user\n$/);
 });
+
+test("follow-changes misses nothing if it is killed while it stores its position", async () => {
+  const board = await examples.openBoard("follow-changes");
+  const POSITION = path.join(temporaryFolder(), "position.txt");
+  const NODE_OPTIONS = `--require ${path.resolve(import.meta.dirname, "../support/killed-write.cjs")}`;
+  const killed = examples.start("follow-changes", board, { POSITION, NODE_OPTIONS });
+  await killed.waitForOutput(/^Following$/m);
+  await board.addTask();
+  await killed.exited;
+  const next = examples.start("follow-changes", board, { POSITION });
+  await next.waitForOutput(/^task created by user$/m);
+  expect(next.stdout).toBe("Following\ntask created by user\n");
+});
