@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { type RunnerFixture, setupRunners } from "./runner-fixture.ts";
@@ -113,4 +113,34 @@ test("without gh and glab, --pr pushes the branch and says what to do, and witho
   const remote = addRemote(runner);
   expect(await work()).toMatch(/^Counted\.\n\nThe branch board\/\S+ is pushed\. Neither gh nor glab is installed/);
   expect(execFileSync("git", ["--git-dir", remote, "for-each-ref"], { encoding: "utf8" })).toContain("refs/heads/board/");
+});
+
+test.each([
+  ["before the worktree was noted", () => {}],
+  [
+    "while git created the worktree",
+    (runner: RunnerFixture, folder: string) => {
+      runner.git("worktree", "lock", "--reason", "initializing", folder);
+      rmSync(path.join(folder, "lamps.txt"));
+    },
+  ],
+])("a task can begin again after its runner was killed %s, and nothing is missing in the worktree", async (_when, killed) => {
+  const runner = await openFixture();
+  const id = await runner.board.addTask({ title: "Lamps" });
+  const folder = runner.worktree(id);
+  runner.git("worktree", "add", "--quiet", "-b", `board/${id.slice(0, 8)}-lamps`, folder);
+  killed(runner, folder);
+  expect((await runner.start([{ write: ["count.txt", "3"] }, { say: "Done." }]).exited).code).toBe(0);
+  expect((await runner.task(id)).status).toBe("review");
+  expect(runner.git("diff", "--name-status", "HEAD", `board/${id.slice(0, 8)}-lamps`)).toBe("A\tcount.txt");
+});
+
+test("a folder without a note that has changes is kept, and the task is given back with the reason", async () => {
+  const runner = await openFixture();
+  const id = await runner.board.addTask({ title: "Lamps" });
+  const folder = runner.worktree(id);
+  runner.git("worktree", "add", "--quiet", "-b", "mine", folder);
+  writeFileSync(path.join(folder, "mine.txt"), "1");
+  await runner.start([{ say: "Done." }]).exited;
+  expect([readFileSync(path.join(folder, "mine.txt"), "utf8"), (await runner.task(id)).status]).toEqual(["1", "inbox"]);
 });

@@ -83,6 +83,7 @@ export async function openWorktree({ root, common }: Repository, task: NamedTask
 
 async function addWorktree(root: string, folder: string, task: NamedTask, base: string | null): Promise<WorktreeNote> {
   await tryGit(root, "worktree", "prune");
+  if (existsSync(folder)) await removeUnused(root, folder);
   if (existsSync(folder))
     throw new Error(`${folder} is in the way: it is no worktree of this task. Remove it, and the task can begin.`);
   const commit = await resolveBase(root, base);
@@ -95,6 +96,17 @@ async function addWorktree(root: string, folder: string, task: NamedTask, base: 
   const note = { task_id: task.id, board_id: task.board_id, branch, base: start };
   writeFileSync(`${folder}.json`, `${JSON.stringify(note)}\n`, { mode: 0o600 });
   return note;
+}
+
+/**
+ * Removes a worktree without a note: its runner was killed before the agent began. Git refuses this for changed files, except in a
+ * worktree that git itself was still creating.
+ */
+async function removeUnused(root: string, folder: string): Promise<void> {
+  const listed = ((await tryGit(root, "worktree", "list", "--porcelain")) ?? "").split("\n\n");
+  const own = listed.find((worktree) => worktree.split("\n").includes(`worktree ${folder}`));
+  const isHalfMade = own?.split("\n").includes("locked initializing");
+  await tryGit(root, "worktree", "remove", ...(isHalfMade ? ["--force", "--force"] : []), folder);
 }
 
 /** Finds the branch that an earlier run made for the task and whose worktree was removed. */
