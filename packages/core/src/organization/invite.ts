@@ -85,10 +85,7 @@ export async function createInvite(ctx: Context<Admin>, input: CreateInvite): Pr
   const { organization_id } = active;
   // The link of an invite can create an account only in accounts mode.
   const isMailed = ctx.settings.mail !== null && ctx.settings.auth.mode === "accounts";
-  if (isMailed) {
-    await countMailTo(ctx, input.invited_email);
-    await countOfDay(ctx, "organization_invite_mails_per_day", organization_id, toLimitText);
-  }
+  if (isMailed) await countMailTo(ctx, input.invited_email);
   const { board_access, ...values } = input;
   return transaction(ctx, async (ctx) => {
     await lockOrganizationAs(ctx, admin);
@@ -114,7 +111,11 @@ export async function createInvite(ctx: Context<Admin>, input: CreateInvite): Pr
         .values(board_access.map((grant) => ({ ...grant, organization_invite_id: row!.id })));
     const target = { id: row!.id, name: row!.invited_email };
     await recordAudit(ctx, "invite.created", { organization_id, target, after: input });
-    if (isMailed) await enqueue(ctx, "invite.mail", { invite_id: row!.id }, { organization_id });
+    if (isMailed) {
+      // In the transaction, so that an invite that is refused does not count.
+      await countOfDay(ctx, "organization_invite_mails_per_day", organization_id, toLimitText);
+      await enqueue(ctx, "invite.mail", { invite_id: row!.id }, { organization_id });
+    }
     return toInvite(ctx, row!);
   });
 }
